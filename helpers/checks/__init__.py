@@ -55,7 +55,7 @@ def check_gradients(ours, torchs, name, atol=1e-9, relative=False):
 
 @contextmanager
 def fails_with(text):
-    """Expect a check to fail and ``text`` to stand in its message; print the message's first line and that reason.
+    """Expect a check to fail, or a ValueError; ``text`` must stand in its message. Prints the first line and that reason.
 
     Raises AssertionError if nothing failed, or if the message does not hold the text.
     """
@@ -63,7 +63,7 @@ def fails_with(text):
         raise ValueError("fails_with: an empty text stands in every message")
     try:
         yield
-    except AssertionError as error:
+    except (AssertionError, ValueError) as error:
         message = str(error)
         if text not in message:
             raise AssertionError(f"the check failed, but not with «{text}»:\n{message}") from error
