@@ -42,8 +42,8 @@ data: $(VENV)/.lab
 bench: $(VENV)/.test
 	$(BIN)/python tools/bench.py
 
-publish: $(VENV)/.lab
-	$(BIN)/python tools/publish.py $(REPO)
+publish:
+	"$(PYTHON)" tools/publish.py $(REPO)
 
 # Each of the two files says when its extra was installed. They are older than what they depend on once a range or a
 # version changes, and only then is anything installed again.
