@@ -8,7 +8,14 @@ Source: document section 6; "Attention Is All You Need", section 3.2.2.
 import numpy as np
 
 from helpers.layers.attention import attention, attention_backward
-from helpers.layers.query_key_value import linear, linear_backward, new_projections, new_weight, project, project_backward
+from helpers.layers.query_key_value import (
+    linear,
+    linear_backward,
+    new_projections,
+    new_weight,
+    project,
+    project_backward,
+)
 
 
 def new_multi_head_attention(rng, d, bias=True):
@@ -85,14 +92,15 @@ def check_multi_head_shapes(parameters, X_q, X_kv, heads, M=None):
     check_heads(d, heads)
     for name, X in (("X_q", X_q), ("X_kv", X_kv)):
         if X.ndim < 2 or X.shape[-1] != d or X.shape[-2] == 0:
-            raise ValueError(f"multi_head_attention: {name} has shape {X.shape}; expected (..., S, {d}) with S of at least 1")
+            raise ValueError(f"multi_head_attention: {name} has shape {X.shape}; expected (..., S, {d}), S at least 1")
     if X_q.shape[:-2] != X_kv.shape[:-2]:
         raise ValueError(
             f"multi_head_attention: X_kv has shape {X_kv.shape}; its leading axes must be those of X_q {X_q.shape}"
         )
     if M is not None:
-        target = X_q.shape[:-1] + X_kv.shape[-2:-1]
-        if M.ndim < 2 or M.ndim > len(target) or any(m not in (1, n) for m, n in zip(M.shape[::-1], target[::-1])):
+        target = X_q.shape[:-1] + X_kv.shape[-2:-1]  # (..., S_q, S_k)
+        sizes = zip(M.shape[::-1], target[::-1], strict=False)  # the last axes stand opposite each other
+        if not 2 <= M.ndim <= len(target) or any(size not in (1, wanted) for size, wanted in sizes):
             raise ValueError(
                 f"multi_head_attention: M has shape {M.shape}; it must broadcast to {target}, without an axis for heads"
             )

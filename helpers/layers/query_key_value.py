@@ -78,6 +78,6 @@ def project_backward(parameters, states, dQ, dK, dV):
 def check_linear_shapes(X, W, b=None):
     """Raise ValueError that names the argument, its shape and what was expected."""
     if W.ndim != 2 or W.shape[0] != X.shape[-1]:
-        raise ValueError(f"linear: W has shape {W.shape}; expected ({X.shape[-1]}, n_out), because X has shape {X.shape}")
+        raise ValueError(f"linear: W has shape {W.shape}; expected ({X.shape[-1]}, n_out), as X has shape {X.shape}")
     if b is not None and b.shape != W.shape[1:]:
-        raise ValueError(f"linear: b has shape {b.shape}; expected {W.shape[1:]}, because W has shape {W.shape}")
+        raise ValueError(f"linear: b has shape {b.shape}; expected {W.shape[1:]}, as W has shape {W.shape}")

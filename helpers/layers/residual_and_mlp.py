@@ -199,9 +199,8 @@ def check_layer_norm_shapes(parameters, X):
     """Raise ValueError unless gamma and beta have one entry for each column of X."""
     for name in ("gamma", "beta"):
         if parameters[name].shape != X.shape[-1:]:
-            raise ValueError(
-                f"layer_norm: {name} has shape {parameters[name].shape}; expected {X.shape[-1:]}, because X has shape {X.shape}"
-            )
+            shape = parameters[name].shape
+            raise ValueError(f"layer_norm: {name} has shape {shape}; expected {X.shape[-1:]}, as X has shape {X.shape}")
 
 
 def check_dropout(X, keep, rate):
