@@ -55,7 +55,7 @@ def check_gradients(ours, torchs, name, atol=1e-9, relative=False):
 
 @contextmanager
 def fails_with(text):
-    """Expect a check to fail, or a ValueError; ``text`` must stand in its message. Prints the first line and that reason.
+    """Expect a failed check, or a ValueError, whose message holds ``text``; print its first line and that reason.
 
     Raises AssertionError if nothing failed, or if the message does not hold the text.
     """

@@ -36,7 +36,7 @@ def to_array(value):
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         kind = type(value).__name__ if array.ndim == 0 else f"{type(value).__name__} of {array.dtype}"
-        raise TypeError(f"cannot compare a {kind}: expected real numbers, an array, a tensor, or a dict or list of them")
+        raise TypeError(f"cannot compare a {kind}; expected real numbers, arrays, tensors, or dicts and lists of them")
     return array
 
 

@@ -33,6 +33,11 @@ def explain(ours, reference):
         return next((reason for reason in reasons if reason is not None), None)
 
 
+def finite_together(ours, reference):
+    """True if the arrays are finite in the same places."""
+    return np.array_equal(np.isfinite(ours), np.isfinite(reference))
+
+
 def agree(fixed, reference, limit):
     """True if the arrays have one shape and their numbers are as close as ``limit``; NaN agrees with nothing."""
     if fixed.shape != reference.shape:
@@ -97,7 +102,8 @@ def nan_or_infinity(ours, reference, limit):
         rows = nan.all(axis=-1) if nan.ndim else nan
         whole_rows = nan.ndim >= 2 and np.array_equal(nan.any(axis=-1), rows)
         if whole_rows:
-            return f"NaN from a fully masked row: row {index_text(first(rows))} is all NaN, as when it has nothing to read"
+            row = index_text(first(rows))
+            return f"NaN from a fully masked row: row {row} is all NaN, as when it has nothing to read"
         zero_beside = (ours == 0) | nan
         if nan.ndim and zero_beside[nan.any(axis=-1)].all() and are_weights(reference):
             return "NaN beside zeros: exp has overflowed; subtract the row's maximum before exp"
@@ -164,8 +170,8 @@ def not_renormalised(ours, reference, limit):
             f"to {short(factors[row])}), and divided by their sums they equal the reference"
         )
     return (
-        f"each row is the reference's times a factor of its own (row {index_text(row)}: {short(factors[row])}): the rows "
-        "are normalised differently; a mask after the softmax without renormalising does this to the output"
+        f"each row is the reference's times a factor of its own (row {index_text(row)}: {short(factors[row])}): the "
+        "rows are normalised differently; a mask after the softmax without renormalising does this to the output"
     )
 
 
@@ -200,8 +206,7 @@ def permuted(ours, reference, limit):
     """Equal after a transpose of any axes, in one shape or another."""
     if sorted(ours.shape) != sorted(reference.shape) or not 2 <= ours.ndim <= 5:
         return None
-    fitting = [axes for axes in itertools.permutations(range(ours.ndim)) if ours.transpose(axes).shape == reference.shape]
-    for axes in fitting:
+    for axes in itertools.permutations(range(ours.ndim)):
         if agree(ours.transpose(axes), reference, limit):
             moved = [axis for axis, source in enumerate(axes) if axis != source]
             how = f"swapping axes {moved[0]} and {moved[1]}" if len(moved) == 2 else f"transposing with axes {axes}"
@@ -280,17 +285,16 @@ def repeated_rows_overwritten(ours, reference, limit):
     if not unused.any() or not rows.any() or not agreeing.any() or ours[unused].any() or not differs[rows].all():
         return None
     names = ", ".join(str(row) for row in np.flatnonzero(rows)[:5])
-    return f"only some rows differ ({names}): if their ids repeat, contributions must be added, not overwritten (np.add.at)"
+    return f"only some rows differ ({names}): if their ids repeat, their contributions must be added, not overwritten"
 
 
 # --- the right numbers, scaled or moved
 
 
 def constant_factor(ours, reference, limit):
-    both = np.isfinite(ours) & np.isfinite(reference)
-    if not np.array_equal(both, np.isfinite(reference)) or not np.array_equal(both, np.isfinite(ours)):
+    if not finite_together(ours, reference):
         return None
-    mine, theirs = ours[both], reference[both]
+    mine, theirs = ours[np.isfinite(ours)], reference[np.isfinite(reference)]
     factor = best_factor(mine, theirs)
     if not factor or not agree(mine / factor, theirs, limit):
         return None
@@ -331,15 +335,13 @@ def known_factors(factor, shape, only_means=False):
 
 
 def constant_offset(ours, reference, limit):
-    both = np.isfinite(ours) & np.isfinite(reference)
-    if both.sum() < 2 or not np.array_equal(both, np.isfinite(reference)) or not np.array_equal(both, np.isfinite(ours)):
+    finite = np.isfinite(reference)
+    if finite.sum() < 2 or not finite_together(ours, reference) or np.ptp(reference[finite]) <= limit:
         return None
-    offsets = np.where(both, ours - reference, np.nan)
-    if np.ptp(reference[both]) <= limit:
-        return None
-    if np.ptp(offsets[both]) <= limit:
-        return f"equal up to a constant offset: ours is the reference plus {short(offsets[both][0])}"
-    if ours.ndim < 2 or not both.all():
+    offsets = ours - reference
+    if np.ptp(offsets[finite]) <= limit:
+        return f"equal up to a constant offset: ours is the reference plus {short(offsets[finite][0])}"
+    if ours.ndim < 2 or not finite.all():
         return None
     rows = offsets.reshape(-1, offsets.shape[-1])
     if rows.shape[1] >= 2 and np.ptp(rows, axis=1).max() <= limit:
@@ -403,7 +405,7 @@ def averaged(ours, reference, limit):
     for more, fewer, who in ((ours, reference, "the reference"), (reference, ours, "ours")):
         for axis in range(more.ndim):
             if more.ndim == fewer.ndim + 1 and agree(more.mean(axis=axis), fewer, limit):
-                return f"{who} is the mean over axis {axis} of the other, as when attention weights are averaged over heads"
+                return f"{who} is the mean over axis {axis} of the other, as when weights are averaged over heads"
     return None
 
 
