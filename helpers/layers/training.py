@@ -1,0 +1,268 @@
+"""Loss, gradient descent and the training loop (notebook 11).
+
+Targets are rows of ids: y_1 ... y_T, the end token, then padding. Only the valid
+ones count. The loss is the mean over valid targets.
+Source: document section 11; "Attention Is All You Need", sections 5.3 and 5.4;
+Kingma and Ba, "Adam: A Method for Stochastic Optimization", algorithm 1.
+"""
+
+import contextlib
+import math
+import signal
+import threading
+
+import numpy as np
+
+from helpers.layers.encoder_decoder import new_keep, transformer, transformer_backward
+from helpers.layers.nest import load, map_nest, save, walk
+
+
+def shift_right(targets, start):
+    """Decoder input for targets (..., S): the start token, then every target but the last."""
+    tgt_in = np.empty_like(targets)  # (..., S)
+    tgt_in[..., 0] = start
+    tgt_in[..., 1:] = targets[..., :-1]
+    return tgt_in
+
+
+def target_shares(N_vocab, smoothing=0.0, spread="all"):
+    """Label smoothing: how much probability is asked of the target and of every other token.
+
+    spread="all": the smoothed mass goes to all N_vocab tokens, the target among them
+    (F.cross_entropy; "Rethinking the Inception Architecture", section 7).
+    spread="wrong": it goes to the N_vocab - 1 tokens that are not the target (the
+    code that the authors of the paper published).
+    Both shares are for one target row, and N_vocab - 1 times the second plus the
+    first is 1.
+    """
+    if spread not in ("all", "wrong"):
+        raise ValueError(f"target_shares: spread must be 'all' or 'wrong', got {spread!r}")
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"target_shares: smoothing must lie in [0, 1), got {smoothing}")
+    if spread == "wrong":
+        return 1 - smoothing, smoothing / (N_vocab - 1)
+    return 1 - smoothing + smoothing / N_vocab, smoothing / N_vocab
+
+
+def cross_entropy(logits, targets, pad=None, smoothing=0.0, spread="all"):
+    """Cross-entropy of logits (..., S, N_vocab) and target ids (..., S); returns the states.
+
+    A target equal to ``pad`` does not count. States: Pi, the probabilities
+    (..., S, N_vocab); ``losses``, one for each position (..., S), 0 where the target is
+    padding; ``loss``, their mean over valid targets; ``targets`` and ``valid``.
+
+    Raises ValueError for shapes that do not fit, ids out of range, and when no
+    target is valid.
+    """
+    valid = check_targets(logits, targets, pad)  # (..., S)
+    on, off = target_shares(logits.shape[-1], smoothing, spread)
+    # the maximum cancels in the loss and keeps exp from overflowing
+    shifted = logits - logits.max(axis=-1, keepdims=True)  # (..., S, N_vocab)
+    places = np.where(valid, targets, 0)[..., None]  # (..., S, 1)
+    losses = (off - on) * np.take_along_axis(shifted, places, axis=-1)[..., 0]  # (..., S)
+    if off:
+        losses -= off * shifted.sum(axis=-1)
+    Pi = np.exp(shifted, out=shifted)
+    total = Pi.sum(axis=-1, keepdims=True)  # (..., S, 1)
+    Pi /= total
+    losses += np.log(total[..., 0])
+    losses[~valid] = 0
+    loss = float(losses.sum()) / int(valid.sum())
+    shares = {"on": on, "off": off}
+    return {"Pi": Pi, "losses": losses, "loss": loss, "targets": places[..., 0], "valid": valid, "shares": shares}
+
+
+def cross_entropy_backward(states):
+    """Gradient of the mean loss with respect to the logits, (..., S, N_vocab).
+
+    Probability minus what was asked for, divided by the number of valid targets;
+    exactly zero where the target is padding.
+    """
+    on, off = states["shares"]["on"], states["shares"]["off"]
+    places, valid = states["targets"][..., None], states["valid"]
+    dlogits = states["Pi"] - off  # (..., S, N_vocab)
+    at_target = np.take_along_axis(dlogits, places, axis=-1)  # (..., S, 1)
+    np.put_along_axis(dlogits, places, at_target - (on - off), axis=-1)
+    dlogits *= (valid / valid.sum()).astype(dlogits.dtype)[..., None]
+    return dlogits
+
+
+def accuracy(logits, targets, pad=None):
+    """Share of the valid targets that have the highest score: a float from 0 to 1."""
+    valid = check_targets(logits, targets, pad)
+    return float((logits.argmax(axis=-1) == targets)[valid].mean())
+
+
+def sgd(parameters, gradients, learning_rate):
+    """One step of gradient descent, w - learning_rate * dL/dw, in place."""
+
+    def update(w, dw):
+        w -= learning_rate * dw
+
+    map_nest(update, parameters, gradients)
+
+
+def new_adam(parameters):
+    """Adam's memory: the step number and, for every parameter, the running means m of dw and v of dw^2, from zero."""
+    return {"step": 0, "m": map_nest(np.zeros_like, parameters), "v": map_nest(np.zeros_like, parameters)}
+
+
+def adam(parameters, gradients, memory, learning_rate, beta_1=0.9, beta_2=0.98, epsilon=1e-9):
+    """One step of Adam with bias correction; changes the parameters and the memory in place.
+
+    The defaults of beta_1, beta_2 and epsilon are the paper's.
+    """
+    memory["step"] += 1
+    # both means start at zero; dividing by what has arrived of their weights makes up for it
+    arrived_1, arrived_2 = 1 - beta_1 ** memory["step"], 1 - beta_2 ** memory["step"]
+    size = learning_rate * math.sqrt(arrived_2) / arrived_1
+    floor = epsilon * math.sqrt(arrived_2)
+
+    def update(*arrays):
+        # a few rows at a time, so that the temporary arrays stay in the processor's cache
+        for w, dw, m, v in zip(*(row_blocks(array) for array in arrays), strict=True):
+            m *= beta_1
+            m += (1 - beta_1) * dw
+            v *= beta_2
+            v += (1 - beta_2) * dw * dw
+            w -= size * m / (np.sqrt(v) + floor)
+
+    map_nest(update, parameters, gradients, memory["m"], memory["v"])
+
+
+def row_blocks(array, numbers=32_768):
+    """Views of a few rows each, of about so many numbers, that make up the array."""
+    rows = max(1, numbers * len(array) // array.size)
+    return [array[i : i + rows] for i in range(0, len(array), rows)]
+
+
+def warm_up(step, d, warm_up_steps=4000, factor=1.0):
+    """The paper's learning rate at a step counted from 1: it rises in a straight line, then falls as step^-1/2."""
+    return factor / math.sqrt(d) * min(1 / math.sqrt(step), step / warm_up_steps**1.5)
+
+
+def gradient_norms(gradients):
+    """Length of every parameter's gradient, by path."""
+    return {path: math.sqrt(np.vdot(dw, dw)) for path, dw in walk(gradients)}
+
+
+def loss_and_gradients(parameters, batch, heads, pad, smoothing=0.0, spread="all", norm="post", keep=None, rate=0.0):
+    """One pass forward and back over a batch: (states of `cross_entropy`, gradients).
+
+    A batch is {"src", "src_lengths", "tgt_in", "targets"}. Each call starts its gradients from zero.
+    """
+    states = transformer(parameters, batch["src"], batch["tgt_in"], heads, batch["src_lengths"], norm, keep, rate)
+    ends = cross_entropy(states["logits"], batch["targets"], pad, smoothing, spread)
+    gradients = transformer_backward(parameters, states, cross_entropy_backward(ends), norm, keep, rate)
+    return ends, gradients
+
+
+def batches(data, size, start, pad, seed=0, step=0):
+    """Yield batches without end, in a new order every epoch; the same seed and step always give the same batch.
+
+    ``data`` is {"src", "targets"}, ids of shape (pairs, S) with padding at the end. A
+    batch is what `loss_and_gradients` takes, cut to its longest source and target.
+    """
+    per_epoch = len(data["src"]) // size
+    if per_epoch == 0:
+        raise ValueError(f"batches: size is {size}, but there are only {len(data['src'])} pairs")
+    while True:
+        epoch, first = divmod(step, per_epoch)
+        order = np.random.default_rng([seed, epoch]).permutation(len(data["src"]))
+        for i in range(first, per_epoch):
+            yield make_batch(*(data[name][order[i * size : (i + 1) * size]] for name in ("src", "targets")), start, pad)
+            step += 1
+
+
+def make_batch(src, targets, start, pad):
+    """A batch from padded ids of the sources, (size, S_src), and of the targets, (size, S_tgt)."""
+    src_lengths = (src != pad).sum(axis=-1)  # (size,)
+    src = src[:, : src_lengths.max()]  # (size, longest source)
+    targets = targets[:, : (targets != pad).sum(axis=-1).max()]  # (size, longest target)
+    return {"src": src, "src_lengths": src_lengths, "tgt_in": shift_right(targets, start), "targets": targets}
+
+
+def new_run(parameters, heads, seed=0, norm="post"):
+    """A training run before its first step: everything that is needed to go on with it later.
+
+    The keys: parameters, memory (of Adam), step (how many are done), seed, heads, norm,
+    and losses, one for each step done.
+    """
+    memory = new_adam(parameters)
+    return {
+        "parameters": parameters,
+        "memory": memory,
+        "step": 0,
+        "seed": seed,
+        "heads": heads,
+        "norm": norm,
+        "losses": [],
+    }
+
+
+def train(run, data, until, learning_rate, start, pad, size=64, smoothing=0.0, rate=0.0, report=None):
+    """Train until ``until`` steps are done; changes the run and returns it.
+
+    ``learning_rate`` is a function of the step, counted from 1. ``report`` is called with
+    the run after each step, to draw a progress bar. An interrupt lets the step
+    in hand end, then training stops; another call goes on as if nothing had
+    happened, because batches and dropout follow from seed and step.
+    """
+    parameters, heads, norm = run["parameters"], run["heads"], run["norm"]
+    source = batches(data, size, start, pad, run["seed"], run["step"])
+    with waiting_interrupt() as interrupted:
+        while run["step"] < until and not interrupted:
+            batch, keep = next(source), None
+            if rate:
+                rng = np.random.default_rng([run["seed"], run["step"]])
+                keep = new_keep(rng, parameters, batch["src"], batch["tgt_in"], rate)
+            ends, gradients = loss_and_gradients(
+                parameters, batch, heads, pad, smoothing, norm=norm, keep=keep, rate=rate
+            )
+            adam(parameters, gradients, run["memory"], learning_rate(run["step"] + 1))
+            run["step"] += 1
+            run["losses"].append(ends["loss"])
+            if report is not None:
+                report(run)
+    return run
+
+
+@contextlib.contextmanager
+def waiting_interrupt():
+    """While inside, an interrupt is noted in the list that is handed out instead of breaking off the work."""
+    interrupted = []
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted  # only the main thread receives interrupts
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: interrupted.append(number))
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def save_run(path, run):
+    """Write the run to an .npz file, without pickle."""
+    numbers = {name: np.array(run[name]) for name in ("step", "seed", "heads", "norm", "losses")}
+    memory = run["memory"] | {"step": np.array(run["memory"]["step"])}
+    save(path, {"parameters": run["parameters"], "memory": memory, **numbers})
+
+
+def load_run(path):
+    """The run that `save_run` wrote."""
+    run = load(path)
+    run["memory"]["step"] = int(run["memory"]["step"])
+    return run | {name: run[name].tolist() for name in ("step", "seed", "heads", "norm", "losses")}
+
+
+def check_targets(logits, targets, pad):
+    """Which targets are valid, (..., S); ValueError that names the argument and what was expected."""
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError(f"targets have shape {targets.shape}; expected {logits.shape[:-1]}, as logits {logits.shape}")
+    valid = np.ones(targets.shape, bool) if pad is None else targets != pad  # (..., S)
+    if not valid.any():
+        raise ValueError("targets: every one is padding; the mean over valid targets needs at least one")
+    N_vocab = logits.shape[-1]
+    if ((targets < 0) | (targets >= N_vocab))[valid].any():
+        raise ValueError(f"targets: ids must lie in 0..{N_vocab - 1}, got {targets.min()} to {targets.max()}")
+    return valid
