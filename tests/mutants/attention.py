@@ -5,9 +5,17 @@ from tests.notebook_tools import Mutant
 MUTANTS = [
     Mutant("softmax over the wrong axis", "weights.sum(axis=-1, keepdims=True)", "weights.sum(axis=-2, keepdims=True)"),
     Mutant("no maximum subtracted", "np.exp(scores - top)", "np.exp(scores)"),
-    Mutant("maximum of the whole array, not of the row", "scores.max(axis=-1, keepdims=True)", "scores.max() + 0 * scores[..., :1]"),
+    Mutant(
+        "maximum of the whole array, not of the row",
+        "scores.max(axis=-1, keepdims=True)",
+        "scores.max() + 0 * scores[..., :1]",
+    ),
     Mutant("a row with nothing to read is let through", "if not np.isfinite(top).all():", "if np.isposinf(top).any():"),
-    Mutant("queries times queries", "scores = Q @ K.swapaxes(-1, -2)", "scores = Q @ np.resize(Q, K.shape).swapaxes(-1, -2)"),
+    Mutant(
+        "queries times queries",
+        "scores = Q @ K.swapaxes(-1, -2)",
+        "scores = Q @ np.resize(Q, K.shape).swapaxes(-1, -2)",
+    ),
     Mutant(
         "no scaling",
         "    if scaled:\n        scores *= 1 / math.sqrt(Q.shape[-1])\n",
@@ -15,7 +23,11 @@ MUTANTS = [
     ),
     Mutant("divided by d_k instead of its root", "scores *= 1 / math.sqrt(Q.shape[-1])", "scores *= 1 / Q.shape[-1]"),
     Mutant("mask subtracted", "scores + M.astype", "scores - M.astype"),
-    Mutant("mask forgotten", "softmax(scores if M is None else scores + M.astype(scores.dtype, copy=False))", "softmax(scores)"),
+    Mutant(
+        "mask forgotten",
+        "softmax(scores if M is None else scores + M.astype(scores.dtype, copy=False))",
+        "softmax(scores)",
+    ),
     Mutant(
         "mask after softmax without renormalising",
         "softmax(scores if M is None else scores + M.astype(scores.dtype, copy=False))",
@@ -24,11 +36,17 @@ MUTANTS = [
     Mutant("scores mixed instead of weights", "H = A @ V", "H = scores @ V"),
     Mutant("causal mask without the position itself", "source <= receiving, 0.0", "source < receiving, 0.0"),
     Mutant("causal mask upside down", "source <= receiving, 0.0", "source >= receiving, 0.0"),
-    Mutant("causal mask forgets the earlier positions", "np.arange(S_k - S_q, S_k)[:, None]", "np.arange(S_q)[:, None]"),
+    Mutant(
+        "causal mask forgets the earlier positions", "np.arange(S_k - S_q, S_k)[:, None]", "np.arange(S_q)[:, None]"
+    ),
     Mutant("one padded position stays readable", "forbidden = source >= lengths", "forbidden = source > lengths"),
     Mutant("padding closes the real positions", "forbidden = source >= lengths", "forbidden = source < lengths"),
     Mutant("gradient of softmax without the row's average", "dA - (dA * A).sum(axis=-1, keepdims=True)", "dA + 0"),
-    Mutant("gradient of softmax averaged over the wrong axis", "(dA * A).sum(axis=-1, keepdims=True)", "(dA * A).sum(axis=-2, keepdims=True)"),
+    Mutant(
+        "gradient of softmax averaged over the wrong axis",
+        "(dA * A).sum(axis=-1, keepdims=True)",
+        "(dA * A).sum(axis=-2, keepdims=True)",
+    ),
     Mutant("gradient of softmax without the factor A", "    dscores *= A\n", ""),
     Mutant("dV with A not transposed", "A.swapaxes(-1, -2) @ dH", "A @ dH"),
     Mutant(
