@@ -1,0 +1,30 @@
+"""Rebuild the files in data/: `python tools/data.py` runs every step, `python tools/data.py corpus` one."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from helpers.corpus.generator import write_files  # noqa: E402
+
+
+def corpus():
+    """The sentence pairs and the vocabulary, byte for byte the same every time."""
+    write_files(ROOT / "data")
+
+
+STEPS = {"corpus": corpus}  # in the order in which they must run
+
+
+def main(names):
+    unknown = [name for name in names if name not in STEPS]
+    if unknown:
+        sys.exit(f"no such step: {', '.join(unknown)}; steps are {', '.join(STEPS)}")
+    for name in names or STEPS:
+        print(f"data: {name}")
+        STEPS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
