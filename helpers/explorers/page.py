@@ -102,7 +102,9 @@ class Heatmap:
     def __post_init__(self):
         need_text(self, "title", "alt", "row_title", "column_title")
         need(self.kind in KINDS, f"Heatmap: kind is {self.kind!r}; expected one of {KINDS}")
-        need(self.numbers in ("auto", True, False), f"Heatmap: numbers is {self.numbers!r}; expected 'auto', True or False")
+        need(
+            self.numbers in ("auto", True, False), f"Heatmap: numbers is {self.numbers!r}; expected auto, True or False"
+        )
         values = as_floats(self, "values", self.values, 2)
         masked = np.isneginf(values)
         if self.mask is not None:
@@ -125,8 +127,10 @@ class Heatmap:
     def _limits(self):
         if self.limits is not None:
             low, high = map(float, self.limits)
-            need(np.isfinite([low, high]).all() and low < high, f"Heatmap: limits are {self.limits}; expected low < high")
-            need(self.kind == "weights" or low == -high, f"Heatmap: limits of a signed map must be (-x, x), got {self.limits}")
+            need(-np.inf < low < high < np.inf, f"Heatmap: limits are {self.limits}; expected (low, high), low < high")
+            need(
+                self.kind == "weights" or low == -high, f"Heatmap: limits are {self.limits}; a signed map needs (-x, x)"
+            )
             return low, high
         shown = self.values[~self.mask & ~np.isnan(self.values)]
         if self.kind == "signed":
@@ -149,7 +153,7 @@ class ShapeTable:
         rows = tuple(tuple(row) for row in self.rows)
         for row in rows:
             need(len(row) == 3, f"ShapeTable: row {row!r}; expected (symbol, shape, meaning)")
-            need(isinstance(row[1], (str, tuple, list)), f"ShapeTable: shape of {row[0]} is {row[1]!r}; expected a tuple")
+            need(isinstance(row[1], (str, tuple)), f"ShapeTable: shape of {row[0]} is {row[1]!r}; expected a tuple")
         freeze(self, rows=tuple((str(symbol), write_shape(shape), str(meaning)) for symbol, shape, meaning in rows))
 
 
@@ -223,10 +227,13 @@ class Bars:
         labels = tuple(map(str, self.labels))
         need(len(labels) == len(values), f"Bars: {len(labels)} labels for {len(values)} values")
         need(len(values) <= 64, f"Bars: {len(values)} bars; at most 64 can be read")
-        need(self.limit is None or self.limit > 0, f"Bars: limit is {self.limit}; expected a positive length of the longest bar")
+        need(
+            self.limit is None or self.limit > 0, f"Bars: limit is {self.limit}; expected the longest bar's value, > 0"
+        )
         finite = np.abs(values[~np.isnan(values)])
         limit = self.limit or (float(finite.max()) if finite.size else 0.0) or 1.0
-        freeze(self, values=values, labels=labels, limit=float(limit), marked=as_places(self, "marked", self.marked, len(values)))
+        marked = as_places(self, "marked", self.marked, len(values))
+        freeze(self, values=values, labels=labels, limit=float(limit), marked=marked)
 
 
 @dataclass(frozen=True, eq=False)

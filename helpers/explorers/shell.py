@@ -256,9 +256,9 @@ def with_buttons(slider):
     """The slider with a button that goes one step back and one that goes one step forward."""
     import ipywidgets
 
-    buttons = []
-    for text, step in (("back", -slider.step), ("forward", slider.step)):
-        button = ipywidgets.Button(description=text, layout={"width": "80px"})
-        button.on_click(lambda _, step=step: setattr(slider, "value", min(max(slider.value + step, slider.min), slider.max)))
-        buttons.append(button)
-    return ipywidgets.HBox([slider, *buttons])
+    def button(text, by):
+        made = ipywidgets.Button(description=text, layout={"width": "80px"})
+        made.on_click(lambda _: setattr(slider, "value", min(max(slider.value + by, slider.min), slider.max)))
+        return made
+
+    return ipywidgets.HBox([slider, button("back", -slider.step), button("forward", slider.step)])
