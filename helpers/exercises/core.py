@@ -48,6 +48,7 @@ and returns for a right answer. A function given as an answer reaches it in a
 safe form: its arguments are protected, and what it raises becomes a ``Wrong``.
 """
 
+import bisect
 import copy
 import dis
 import math
@@ -222,7 +223,7 @@ def matches(given, expected, tolerance):
         return False
     if kind_of(expected) == "a number":
         # a computed float may differ from a typed one in the last bits; whole numbers may not
-        rounding = 1e-9 if isinstance(given, float) else 0.0
+        rounding = 1e-12 if isinstance(given, float) or isinstance(expected, float) else 0.0
         return math.isclose(given, expected, rel_tol=rounding, abs_tol=tolerance)
     return given == expected
 
@@ -328,13 +329,25 @@ def same_code(function, broken):
 
 
 def steps(code):
-    """A code object's instructions with what they act on, and its parameters."""
+    """A code object's parameters, and its instructions with what they act on.
+
+    How np.exp is called depends on whether the same module imports np, which a
+    notebook does in another cell: LOAD_METHOD or LOAD_ATTR, with PUSH_NULL.
+    """
+    instructions = [one for one in dis.get_instructions(code) if one.opname not in UNTOLD]
+    places = [one.offset for one in instructions]
     found = [(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_argcount)]
-    for instruction in dis.get_instructions(code):
-        value = instruction.argval
+    for one in instructions:
+        value = one.argval
         if isinstance(value, types.CodeType):
             value = steps(value)
-        elif not isinstance(value, frozenset):  # their repr has no fixed order
+        elif one.opcode in JUMPS:
+            value = bisect.bisect_left(places, value)  # offsets move with what is left out
+        elif not isinstance(value, frozenset):  # whose repr has no fixed order
             value = repr(value)
-        found.append((instruction.opname, value))
+        found.append((one.opname.replace("LOAD_METHOD", "LOAD_ATTR"), value))
     return found
+
+
+UNTOLD = {"PUSH_NULL", "PRECALL", "NOP", "EXTENDED_ARG"}
+JUMPS = {*dis.hasjrel, *dis.hasjabs}
