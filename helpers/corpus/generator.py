@@ -10,6 +10,7 @@ import hashlib
 from pathlib import Path
 
 from helpers.corpus.grammar import (
+    FIRST,
     NAMES,
     PLURAL,
     THIRD,
@@ -75,17 +76,20 @@ class Dead(Exception):
 # ---------------------------------------------------------------- phrases
 
 
-def nouns_of(kinds, taken=()):
+def draw_noun(draw, kinds, taken=()):
     found = [noun for noun in NOUNS if noun.kinds & kinds and noun.english not in taken]
     if not found:
         raise Dead
-    return found
+    noun = draw.choose(found)
+    # «my mother» would otherwise be everywhere
+    return draw.choose(found) if "kin" in noun.kinds and draw.one_in(2) else noun
 
 
-def draw_noun(draw, noun, role="object", negated=False):
+def draw_noun_phrase(draw, noun, role="object", negated=False):
     """A noun phrase. ``role`` says which determiners fit:
 
-    "known" (definite), "owned" (after «have»), "subject" and "object".
+    "known" (definite), "owned" (after «have»), "object", and "subject", which
+    is no bare plural; neither is an object in the dative.
     """
     person, kin, mass, part = (bool(noun.kinds & {kind}) for kind in ("person", "kin", "mass", "part"))
     plural = bool(noun.english_plural) and draw.one_in(3)
@@ -104,7 +108,7 @@ def draw_noun(draw, noun, role="object", negated=False):
         weights = {"the": 4, "": 3 * (role == "object" and not person), "two": numbers, "three": numbers}
     else:
         weights = {"the": 5, "a": 4, "my": not person}
-    adjective = draw_adjective(draw, noun) if draw.one_in(3) else None
+    adjective = draw_adjective(draw, noun) if draw.one_in(9 if kin else 3) else None
     return noun_phrase(noun, draw.weighted(weights), adjective, plural, negated)
 
 
@@ -114,19 +118,19 @@ def draw_adjective(draw, noun, kinds=None):
 
 
 def draw_subject(draw, kinds, known=False):
-    if "person" in kinds and draw.one_in(3):
+    if "person" in kinds and draw.below(5) < 2:
         # every verb has a form for «I» alone, so it comes up more often
-        who = draw.weighted({"I": 5, "he": 2, "she": 2, "we": 1, "they": 1, "Anna": 1, "Paul": 1})
+        who = draw.weighted({"I": 8, "he": 2, "she": 2, "we": 1, "they": 1, "Anna": 1, "Paul": 1})
         return name(who) if who in NAMES else pronoun(who)
     if "person" in kinds and draw.one_in(12):
         first, second = (noun_phrase(noun, "my" if "kin" in noun.kinds else "the") for noun in two_nouns(draw, {"person"}))
         return both(first, second)
-    return draw_noun(draw, draw.choose(nouns_of(kinds)), "known" if known else "subject")
+    return draw_noun_phrase(draw, draw_noun(draw, kinds), "known" if known else "subject")
 
 
 def two_nouns(draw, kinds):
-    first = draw.choose(nouns_of(kinds))
-    return first, draw.choose(nouns_of(kinds, taken=(first.english,)))
+    first = draw_noun(draw, kinds)
+    return first, draw_noun(draw, kinds, taken=(first.english,))
 
 
 OBJECT_PRONOUNS = {"I": "I we", "we": "I we", "he": "he", "she": "she", "they": "they"}
@@ -141,7 +145,7 @@ def draw_object(draw, kinds, subject, role="object", negated=False, taken=()):
         who = draw.choose([p for p in [*OBJECT_PRONOUNS, *names] if p not in same])
         return name(who) if who in NAMES else pronoun(who)
     taken = {subject.noun.english, *taken} if subject.noun else {*taken, *subject.english[0]}
-    return draw_noun(draw, draw.choose(nouns_of(kinds, taken)), role, negated)
+    return draw_noun_phrase(draw, draw_noun(draw, kinds, taken), role, negated)
 
 
 def draw_place(draw, kinds, goal, subject, negated=False):
@@ -196,7 +200,7 @@ def add_complement(draw, clause, kinds):
     verb, subject, negated = clause.verb, clause.subject, clause.negated
     match verb.pattern.split():
         case ["place"]:
-            if verb.english[0] in ("live", "sit", "arrive") or draw.one_in(2):
+            if verb.english[0] in ("live", "sit") or draw.one_in(2):
                 clause.place = draw_place(draw, kinds, False, subject, negated)
         case ["goal"]:
             clause.place = draw_place(draw, kinds, True, subject, negated)
@@ -206,7 +210,7 @@ def add_complement(draw, clause, kinds):
                 role = "known"
             clause.objects = [(draw_object(draw, kinds, subject, role, negated), ACC)]
         case ["dat"]:
-            clause.objects = [(draw_object(draw, kinds, subject, "known" if negated else "object"), DAT)]
+            clause.objects = [(draw_object(draw, kinds, subject, "known" if negated else "subject"), DAT)]
         case ["dat", "acc"]:
             receiver = draw_object(draw, frozenset({"person"}), subject, "known")
             taken = [receiver.noun.english] if receiver.noun else []
@@ -224,10 +228,10 @@ def draw_state(draw, subject=None, past=False):
         if draw.one_in(4):
             subject = draw_subject(draw, frozenset({"person"}), known=True)
         else:
-            noun = draw.choose(nouns_of({"person", "animal", "food", "drink", "thing", "text", "part", "place"}))
+            noun = draw_noun(draw, {"person", "animal", "food", "drink", "thing", "text", "part", "place"})
             subject = noun_phrase(noun, "my" if "kin" in noun.kinds else "the", plural=bool(noun.english_plural) and draw.one_in(3))
     adjective = draw_adjective(draw, subject.noun) if subject.noun else person_state(draw)
-    if adjective is None or adjective.english in subject.english[0]:
+    if adjective is None or subject.adjective:  # «the old king is young»
         raise Dead
     return Clause(subject, adjective=adjective, mode="past" if past else "present", negated=draw.one_in(4))
 
@@ -241,7 +245,7 @@ REPORTING = [verb for verb in VERBS if verb.pattern == "clause"]
 
 def draw_weather(draw, mode="progressive"):
     """«it is raining»; with mode "present" «it rains», with "past" «it rained»."""
-    place = draw_place(draw, WEATHER_PLACES, False, it()) if draw.one_in(4) else None
+    place = draw_place(draw, WEATHER_PLACES, False, it()) if draw.one_in(3) else None
     return Clause(it(), draw.choose(WEATHER), mode=mode, place=place)
 
 
@@ -263,7 +267,7 @@ def with_time(draw):
     """«yesterday she bought a book», «she bought a book yesterday», «sometimes she helps him»."""
     adverb = draw.weighted({"yesterday": 5, "today": 2, "tomorrow": 2, "sometimes": 2, "often": 1})
     if adverb == "yesterday" and draw.one_in(5):
-        clause = draw_weather(draw, "past") if draw.one_in(4) else draw_state(draw, past=True)
+        clause = draw_weather(draw, "past") if draw.one_in(3) else draw_state(draw, past=True)
         if clause.adjective and not clause.adjective.kinds & {"person"}:
             raise Dead
     else:
@@ -280,8 +284,9 @@ def with_time(draw):
 
 def question(draw):
     clause = draw_clause(draw, negation=False, adverbs=False, modes=["present", "perfect", "can", "must", "want"])
-    start = draw.one_in(3)
-    source, target = (["why"], ["warum"]) if start else ([], [])
+    if clause.subject.agreement == FIRST and clause.mode not in ("can", "must"):
+        raise Dead  # nobody asks «do I sleep ?»
+    source, target = (["why"], ["warum"]) if draw.one_in(3) else ([], [])
     return [*source, *english(clause, True), "?"], [*target, *german(clause, "inverted"), "?"], [clause, "question"]
 
 
@@ -301,7 +306,14 @@ def reported(draw):
         inner = draw_clause(draw, adverbs=False)
     else:
         inner = draw_state(draw) if kind == "state" else draw_weather(draw)
+    check_distinct(main, inner)
     return joined(main, which, inner)
+
+
+def check_distinct(first, second):
+    """Two clauses whose subjects share a noun, a name or a pronoun would repeat themselves."""
+    if set(first.subject.english[0]) & set(second.subject.english[0]) - {"the", "my", "a", "two", "three", "and"}:
+        raise Dead
 
 
 def joined(main, conjunction, inner):
@@ -352,7 +364,7 @@ def reason_state(draw, main):
     """«... because he is tired», said of the subject of the main clause."""
     conjunction = draw_conjunction(draw, main)
     adjective = draw.choose([a for a in ADJECTIVES if {"person", "animal"} <= a.kinds])
-    if adjective.english in main.subject.english[0]:
+    if adjective == main.subject.adjective:
         raise Dead
     negated = conjunction == "although" and adjective.english != "sick" and draw.one_in(2)
     return conjunction, Clause(taken_up(main.subject), adjective=adjective, negated=negated)
@@ -363,7 +375,7 @@ def reason_modal(draw, main):
     subject = taken_up(main.subject)
     if subject.english[0] == ["it"]:
         raise Dead
-    return draw.choose(["because", "although"]), draw_clause(draw, MODAL_MODES, False, subject, adverbs=False)
+    return draw.choose(["because", "although"]), draw_clause(draw, ("must", "want"), False, subject, adverbs=False)
 
 
 def reason_thing(draw, main):
@@ -371,7 +383,7 @@ def reason_thing(draw, main):
     thing = main.objects[-1][0] if main.objects else None
     if thing is None or thing.noun is None or thing.agreement != THIRD or thing.noun.kinds & {"person", "animal"} or main.kein:
         raise Dead
-    fitting = [a for a in ADJECTIVES if a.kinds & thing.noun.kinds and a.english not in thing.english[1]]
+    fitting = [a for a in ADJECTIVES if a.kinds & thing.noun.kinds and a != thing.adjective]
     if main.subject.noun and "animal" in main.subject.noun.kinds:
         fitting = [a for a in fitting if "animal" not in a.kinds]
     if not fitting:
@@ -381,16 +393,18 @@ def reason_thing(draw, main):
 
 
 def draw_conjunction(draw, main):
-    return draw.choose(["because", "although"] if main.mode == "perfect" else ["because", "although", "when"])
+    return draw.choose(["because", "although", "when"] if main.mode in ("present", "like") else ["because", "although"])
 
 
 def feeling(draw):
     """«she is happy because the dog has found the ball»: any clause can be the reason."""
     happy = next(a for a in ADJECTIVES if a.english == "happy")
     main = Clause(draw_subject(draw, frozenset({"person"}), known=True), adjective=happy, negated=draw.one_in(4))
-    if "happy" in main.subject.english[0]:
+    if main.subject.adjective == happy:
         raise Dead
-    return joined(main, "because", draw_clause(draw, adverbs=False))
+    inner = draw_clause(draw, adverbs=False)
+    check_distinct(main, inner)
+    return joined(main, "because", inner)
 
 
 def meanwhile(draw):
@@ -398,11 +412,9 @@ def meanwhile(draw):
     main = draw_clause(draw, ["present"], negation=False, adverbs=False)
     inner = draw_clause(draw, ["present"], negation=False, adverbs=False)
     verbs = {main.verb.english[0], inner.verb.english[0]}
-    if len(verbs) == 1 or verbs & {*STATES, "find", "arrive"}:
+    if len(verbs) == 1 or verbs & {*STATES, "find"}:
         raise Dead
-    words = {*main.subject.english[0], *main.subject.english[1]} & {*inner.subject.english[0], *inner.subject.english[1]}
-    if words - {"the", "my", "a", "two", "three"}:
-        raise Dead
+    check_distinct(main, inner)
     return fronted(main, "while", inner) if draw.one_in(3) else joined(main, "while", inner)
 
 
@@ -410,8 +422,7 @@ def contrast(draw):
     """«the man is tired but the woman works»: *aber* leaves the verb second."""
     first = draw_state(draw, draw_subject(draw, frozenset({"person"}), known=True))
     second = draw_clause(draw, ["present", "perfect", "can", "want"], adverbs=False)
-    if {*first.subject.english[0]} & {*second.subject.english[0]} - {"the", "my"}:
-        raise Dead
+    check_distinct(first, second)
     return [*english(first), "but", *english(second), "."], [*german(first), ",", "aber", *german(second), "."], [first, second]
 
 
@@ -419,9 +430,10 @@ def nested(draw):
     """Two subordinate clauses, one inside the other; only for the split «longer»."""
     source, target, parts = reported(draw)
     inner = parts[1]
-    if inner.verb in WEATHER:
+    if inner.verb is None or inner.verb in WEATHER or inner.verb.english[0] in STATES:
         raise Dead
-    more_source, more_target, more = joined(inner, "because", draw_clause(draw, adverbs=False))
+    conjunction, cause = draw.choose([reason_state, reason_weather, reason_modal])(draw, inner)
+    more_source, more_target, more = joined(inner, conjunction, cause)
     source = source[:-1] + more_source[len(english(inner)) :]
     target = target[:-1] + more_target[len(german(inner)) :]
     return source, target, [*parts, *more]

@@ -57,6 +57,7 @@ class Phrase:
     definite: bool = True
     pronoun: bool = False
     noun: Noun | None = None
+    adjective: Adjective | None = None
     gender: str = ""  # for a pronoun that takes the phrase up again; "" where there is none
 
     def words(self, case):
@@ -78,7 +79,13 @@ def noun_phrase(noun, determiner="the", adjective=None, plural=False, negated=Fa
     german_determiner = "no" if negated and determiner in ("a", "") else determiner
     forms = tuple(german_noun_phrase(noun, german_determiner, adjective, plural, column, case) for case in CASES)
     return Phrase(
-        (english, english), forms, PLURAL if plural else THIRD, definite=determiner in ("the", "my"), noun=noun, gender=column
+        (english, english),
+        forms,
+        PLURAL if plural else THIRD,
+        definite=determiner in ("the", "my"),
+        noun=noun,
+        adjective=adjective,
+        gender=column,
     )
 
 
@@ -207,10 +214,10 @@ def german_verbs(clause):
 
 
 def german_middle(clause):
-    """What follows the subject, up to the words at the end.
+    """What stands after subject, verb and pronouns, up to the words at the end.
 
-    What is known (definite) comes before adverbs, what is new (indefinite)
-    after them; then *nicht*, then places, prepositional objects and predicates.
+    What is known (definite) comes first, then adverbs, what is new
+    (indefinite), *nicht*, and last places, prepositional objects and predicates.
     """
     known = [phrase.words(case) for phrase, case in clause.objects if phrase.definite and not phrase.pronoun]
     new = [phrase.words(case) for phrase, case in clause.objects if not phrase.definite]
@@ -244,10 +251,11 @@ def german(clause, order="main"):
     middle = german_middle(clause)
     if order == "main":
         return [*subject, finite, *pronouns, *middle, *end]
-    # a subject that is new lets the pronouns go first: «heute hat mich ein Mann gesehen»
-    first = [*subject, *pronouns] if clause.subject.definite else [*pronouns, *subject]
     if order == "inverted":
-        return [finite, *first, *middle, *end]
+        # «hilft mir der Mann»: a pronoun goes before a noun, if it cannot be taken for the subject
+        if pronouns and not clause.subject.pronoun and pronouns[0] not in ("sie", "ihr"):
+            return [finite, *pronouns, *subject, *middle, *end]
+        return [finite, *subject, *pronouns, *middle, *end]
     if order == "subordinate":
-        return [*first, *middle, *subordinate_end]
+        return [*subject, *pronouns, *middle, *subordinate_end]
     raise ValueError(f"german: order is {order!r}; expected 'main', 'inverted' or 'subordinate'")

@@ -85,7 +85,6 @@ bird      | birds      | m | Vogel    | Vögel        | animal
 mouse     | mice       | f | Maus     | Mäuse        | animal
 apple     | apples     | m | Apfel    | Äpfel        | food
 egg       | eggs       | n | Ei       | Eier         | food
-pear      | pears      | f | Birne    | Birnen       | food
 soup      | -          | f | Suppe    | -            | food mass warm_food
 bread     | -          | n | Brot     | -            | food mass
 cheese    | -          | m | Käse     | -            | food mass
@@ -119,14 +118,13 @@ ADJECTIVES = [
     for english, german, kinds in rows("""
 old       | alt       | adult animal book bag car picture house city door table bed letter newspaper
 young     | jung      | adult animal
-small     | klein     | young_one animal thing apple egg pear garden kitchen house city park window table bed
-big       | groß      | animal apple egg pear car bag picture ball garden kitchen house city park forest window table bed
+small     | klein     | young_one animal thing apple egg garden kitchen house city park window table bed
+big       | groß      | animal apple egg car bag picture ball garden kitchen house city park forest window table bed
 new       | neu       | book letter newspaper car bag key picture ball door window table bed house school
-red       | rot       | car bag ball flower apple door
 beautiful | schön     | queen flower picture garden house city park horse bird bag
 cold      | kalt      | drink warm_food
 hot       | heiß      | warm_drink warm_food milk
-fresh     | frisch    | apple egg pear bread cheese milk water flower
+fresh     | frisch    | apple egg bread cheese milk water flower
 tired     | müde      | person animal
 hungry    | hungrig   | person animal
 happy     | glücklich | person
@@ -166,9 +164,9 @@ look looks looked looked | for | suche sucht suchen gesucht | | haben | acc | pe
 read reads read read | | lese liest lesen gelesen | | haben | acc | person > text | full
 write writes wrote written | | schreibe schreibt schreiben geschrieben | | haben | acc | person > letter book | full
 eat eats ate eaten | | esse isst essen gegessen | | haben | acc | person > food | full
-eat eats ate eaten | | fresse frisst fressen gefressen | | haben | acc | animal > apple pear bread cheese; cat > mouse cheese | full
+eat eats ate eaten | | fresse frisst fressen gefressen | | haben | acc | animal > apple bread cheese; cat > mouse cheese | full
 drink drinks drank drunk | | trinke trinkt trinken getrunken | | haben | acc | person > drink; animal > water milk | full
-wash washes washed washed | | wasche wäscht waschen gewaschen | | haben | acc | person > car dog horse child apple pear | present perfect past modal
+wash washes washed washed | | wasche wäscht waschen gewaschen | | haben | acc | person > car dog horse child apple | present perfect past modal
 open opens opened opened | | öffne öffnet öffnen geöffnet | | haben | acc | person > part bag letter | present perfect past modal
 know knows knew known | | kenne kennt kennen gekannt | | haben | acc | person > person text city house park | present
 love loves loved loved | | liebe liebt lieben geliebt | | haben | acc | person > person animal garden city | present
@@ -193,7 +191,6 @@ talk talks talked talked | to | spreche spricht sprechen gesprochen | | haben | 
 go goes went gone | | gehe geht gehen gegangen | | sein | goal | person > garden kitchen house city park forest school | full
 run runs ran run | | laufe läuft laufen gelaufen | | sein | goal | person > garden kitchen house park forest; dog cat horse mouse > garden kitchen house park forest | present perfect past modal
 come comes came come | | komme kommt kommen gekommen | | sein | goal | person > garden kitchen house city park; dog cat mouse > garden kitchen house | present perfect past modal
-arrive arrives arrived arrived | | komme kommt kommen angekommen | an | sein | place | person > city school park | present perfect past
 get gets got got | up | stehe steht stehen aufgestanden | auf | sein | | person > | present perfect past modal
 say says said said | | sage sagt sagen gesagt | | haben | clause | person > | present perfect
 know knows knew known | | weiß weiß wissen gewusst | | haben | clause | person > | present
