@@ -13,6 +13,7 @@ import argparse
 import difflib
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -41,11 +42,12 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
-def execute(path, passes=1):
-    """Run all cells in one fresh kernel, ``passes`` times over.
+@contextmanager
+def kernel(path):
+    """A fresh kernel for one notebook; its folder is the notebook's.
 
-    Returns the list of notebooks, one for each pass, tidied. The kernel's
-    folder is the notebook's. Raises NotebookFailed.
+    Gives a function that runs all cells and returns the notebook, tidied. It
+    can be called again, in the same kernel. It raises NotebookFailed.
     """
     path = Path(path)
     notebook = read(path)
@@ -54,25 +56,31 @@ def execute(path, passes=1):
         timeout=CELL_SECONDS,
         kernel_name=METADATA["kernelspec"]["name"],
         record_timing=False,
-        store_widget_state=False,
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(path.parent)}},
     )
-    results = []
+
+    def run():
+        for index, cell in enumerate(notebook.cells):
+            try:
+                client.execute_cell(cell, index)
+            except CellExecutionError as error:
+                reason = f"{error.ename}: {ANSI.sub('', error.evalue)}"
+                raise NotebookFailed(f"{path.name}: cell {cell.id}: {reason}") from None
+            except CellTimeoutError:
+                raise NotebookFailed(f"{path.name}: cell {cell.id}: not done after {CELL_SECONDS} s") from None
+            except DeadKernelError:
+                raise NotebookFailed(f"{path.name}: cell {cell.id}: the kernel died") from None
+        return tidy(nbformat.from_dict(notebook))
+
     with client.setup_kernel():
-        for _ in range(passes):
-            for index, cell in enumerate(notebook.cells):
-                try:
-                    client.execute_cell(cell, index)
-                except CellExecutionError as error:
-                    reason = f"{error.ename}: {ANSI.sub('', error.evalue)}"
-                    raise NotebookFailed(f"{path.name}: cell {cell.id}: {reason}") from None
-                except CellTimeoutError:
-                    raise NotebookFailed(f"{path.name}: cell {cell.id}: not done after {CELL_SECONDS} s") from None
-                except DeadKernelError:
-                    raise NotebookFailed(f"{path.name}: cell {cell.id}: the kernel died") from None
-            results.append(tidy(nbformat.from_dict(notebook)))
-    return results
+        yield run
+
+
+def execute(path):
+    """Run all cells once in a fresh kernel and return the notebook, tidied."""
+    with kernel(path) as run:
+        return run()
 
 
 def tidy(notebook):
@@ -91,14 +99,18 @@ def tidy(notebook):
 
 
 def join_streams(outputs):
-    """The outputs with neighbouring pieces of the same stream joined into one."""
+    """The outputs with what was printed between two displays in one piece (errors in a second one)."""
     joined = []
+    pieces = {}  # of the streams since the last display
     for output in outputs:
-        last = joined[-1] if joined else None
-        if last and output.output_type == last.output_type == "stream" and output.name == last.name:
-            last.text += output.text
+        if output.output_type != "stream":
+            pieces = {}
+        elif output.name in pieces:
+            pieces[output.name].text += output.text
+            continue
         else:
-            joined.append(output)
+            pieces[output.name] = output
+        joined.append(output)
     return joined
 
 
@@ -164,7 +176,7 @@ def main():
     for path in choose(arguments.names):
         print(path.name, flush=True)
         try:
-            text = as_text(execute(path)[0])
+            text = as_text(execute(path))
         except NotebookFailed as error:
             faults.append(str(error))
             continue
