@@ -47,11 +47,11 @@ publish:
 
 # Each of the two files says when its extra was installed. They are older than what they depend on once a range or a
 # version changes, and only then is anything installed again.
-$(VENV)/.lab: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+$(VENV)/.lab: pyproject.toml $(CONSTRAINTS) $(BIN)/python
 	$(INSTALL) -e ".[lab]"
 	@touch $@
 
-$(VENV)/.test: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+$(VENV)/.test: pyproject.toml $(CONSTRAINTS) $(BIN)/python
 	$(INSTALL) -e ".[lab,test]"
 	@touch $(VENV)/.lab $@
 
