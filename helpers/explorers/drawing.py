@@ -9,6 +9,7 @@ from helpers.explorers import palette
 from helpers.explorers.layout import (
     ACCENT,
     BOX_TONES,
+    CHIP_EDGE,
     INK,
     LABEL,
     LINE,
@@ -61,13 +62,13 @@ def rectangle(x, y, width, height):
 
 
 def map_shapes(heatmap, layout):
-    """Everything of a heat map but its cells: labels, marks, and the numbers in the cells."""
+    """Everything of a heat map but its colours: labels, marks, and the numbers in the cells."""
     (cell_width, cell_height), (width, height) = layout.cell, layout.size
     left, top = layout.left, layout.top
-    shapes = [
-        Label(left + width / 2, 8, heatmap.column_title, colour=MUTED),
-        Label(8, top + height / 2, heatmap.row_title, colour=MUTED, turned=True),
-    ]
+    shapes = []
+    if layout.titled:
+        shapes.append(Label(left + width / 2, 8, heatmap.column_title, colour=MUTED))
+        shapes.append(Label(8, top + height / 2, heatmap.row_title, colour=MUTED, turned=True))
     for i, text in layout.rows:
         marked = i == heatmap.mark_row
         y = top + (i + 0.5) * cell_height
@@ -78,6 +79,8 @@ def map_shapes(heatmap, layout):
         anchor = "start" if layout.upright else "middle"
         colour = INK if marked else MUTED
         shapes.append(Label(x, y, text, anchor, colour=colour, bold=marked, turned=layout.upright))
+    if heatmap.kind == "mask":
+        shapes.append(Area(rectangle(left, top, width, height), "none", CHIP_EDGE))  # white cells need an edge
     shapes += number_shapes(heatmap, layout)
     if heatmap.mark_row is not None:
         shapes += frame(left, top + heatmap.mark_row * cell_height, width, cell_height)

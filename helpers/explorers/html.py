@@ -23,10 +23,10 @@ from helpers.explorers.layout import (
     TONES,
     WIDTH,
     MapLayout,
+    Scale,
     cell_titles,
     column_width,
     numeric_columns,
-    scale_notes,
     token_groups,
     visible,
     write_cell,
@@ -82,7 +82,7 @@ def _(row: Row, width):
         grow = "0 0" if isinstance(panel, Heatmap) else "1 1"
         inside = write_map(panel, width, scale=False) if row.one_scale else write_panel(panel, width)
         cells.append(f'<div style="flex:{grow} {width}px;min-width:0">{inside}</div>')
-    scale = write_scale(row.panels) if row.one_scale else ""
+    scale = write_scale(Scale(row.panels, width)) if row.one_scale else ""
     flow = f"display:flex;flex-wrap:wrap;gap:12px {GAP}px;align-items:flex-start"
     return f'<div style="{flow}">{"".join(cells)}</div>{scale}'
 
@@ -116,7 +116,7 @@ def write_map(heatmap, width, scale):
     return write_figure(
         heatmap.title,
         f'<div style="position:relative;width:{full_width}px;height:{full_height}px">{picture}{svg}</div>'
-        + (write_scale([heatmap], layout.left) if scale else ""),
+        + (write_scale(Scale([heatmap], width)) if scale else ""),
     )
 
 
@@ -134,33 +134,38 @@ def write_titles(heatmap, layout):
     return f'<g fill="none" pointer-events="all">{"".join(cells)}</g>'
 
 
-def write_scale(heatmaps, left=0):
-    """The colours from the low to the high limit, and what masked and NaN cells look like."""
-    kind, (low, high) = heatmaps[0].kind, heatmaps[0].limits
-    stops = ",".join("rgb({},{},{})".format(*colour) for colour in palette.ANCHORS[kind])
-    parts = [
-        f"<span>{write_number(low)}</span>"
-        f'<span style="width:96px;height:9px;background:linear-gradient(90deg,{stops})"></span>'
-        f"<span>{write_number(high)}</span>"
-    ]
-    masked, nan = scale_notes(heatmaps)
-    if masked:
-        parts.append(swatch(palette.MASKED, palette.MASKED_LINE, 135) + "<span>masked</span>")
-    if nan:
-        parts.append(
-            swatch(palette.NAN, palette.NAN_LINE, 45, 135) + f"<span>NaN: {nan} cell{'s' if nan > 1 else ''}</span>"
-        )
+def write_scale(scale):
+    """The colours between their limits, and samples of what else a cell may be."""
+    parts = []
+    if scale.colours:
+        stops = ",".join("rgb({},{},{})".format(*colour) for colour in palette.ANCHORS[scale.kind])
+        strip = f"width:{scale.colours}px;height:9px;background:linear-gradient(90deg,{stops})"
+        low, high = (f"<span>{escape(end)}</span>" for end in scale.ends)
+        parts.append(f'{low}<span style="{strip}"></span>{high}')
+    for text, sample in scale.notes:
+        gap = "margin-left:8px" if parts else ""
+        if sample:
+            parts.append(f'<span style="width:14px;height:9px;background:{SAMPLES[sample]};{gap}"></span>')
+            gap = ""
+        parts.append(f'<span style="{gap}">{escape(text)}</span>')
     return (
-        f'<div style="display:flex;flex-wrap:wrap;align-items:center;gap:2px 6px;margin:5px 0 0 {left}px;'
+        f'<div style="display:flex;flex-wrap:wrap;align-items:center;gap:2px 6px;margin:5px 0 0 {scale.left}px;'
         f'font-size:{LABEL}px;color:{MUTED}">{"".join(parts)}</div>'
     )
 
 
-def swatch(ground, line, *angles):
-    """A small sample of the stripes of palette.paint."""
+def stripes(ground, line, *angles):
+    """CSS background like the stripes of palette.paint."""
     ground, line = ("rgb({},{},{})".format(*palette.SPECIAL[level]) for level in (ground, line))
-    stripes = ",".join(f"repeating-linear-gradient({a}deg,{line} 0 1.4px,transparent 1.4px 4.2px)" for a in angles)
-    return f'<span style="width:14px;height:9px;margin-left:8px;background:{stripes},{ground}"></span>'
+    layers = [f"repeating-linear-gradient({a}deg,{line} 0 1.4px,transparent 1.4px 4.2px)" for a in angles]
+    return ",".join([*layers, ground])
+
+
+SAMPLES = {
+    "allowed": f"#fff;outline:1px solid {CHIP_EDGE}",
+    "masked": stripes(palette.MASKED, palette.MASKED_LINE, 135),
+    "nan": stripes(palette.NAN, palette.NAN_LINE, 45, 135),
+}
 
 
 @write_panel.register

@@ -40,6 +40,7 @@ WIDTH = 820  # of a page's content
 GAP = 16  # between panels side by side
 BOX = 384  # largest side of a heat map
 LARGEST_CELL = 44
+NARROW = 130  # a heat map with less room has no labels
 LABEL, BODY = 11, 13  # font sizes
 
 # --- text ----------------------------------------------------------------------
@@ -97,16 +98,19 @@ def column_width(row):
 class MapLayout:
     """Geometry of one heat map within ``width`` pixels.
 
-    left, top: where the cells start; cell: (width, height) of a cell; rows,
-    columns: the labels to write, as (index, text); upright: column labels run
-    upwards; total: (width, height) with labels, without scale and title.
+    left, top: where the cells start; cell: (width, height) of a cell; size: of
+    all cells; rows, columns: the labels to write, as (index, text); upright:
+    column labels run upwards; titled: the titles of the axes fit beside the
+    cells; total: (width, height) with labels, without scale and title.
+    A map of less than NARROW pixels has no labels at all.
     """
 
     def __init__(self, heatmap: Heatmap, width):
         R, C = heatmap.values.shape
+        narrow = width < NARROW
         row_texts = [shorten(label) for label in heatmap.row_labels]
         column_texts = [shorten(label) for label in heatmap.column_labels]
-        self.left = 18 + math.ceil(max(text_width(text, LABEL) for text in row_texts)) + 5
+        self.left = 2 if narrow else 23 + math.ceil(max(text_width(text, LABEL) for text in row_texts))
         box = max(min(width - self.left, BOX), 48)
         side = min(LARGEST_CELL, max(box // C, 1)), min(LARGEST_CELL, max(box // R, 1))
         # square cells, unless the map is so oblong that they would vanish
@@ -115,10 +119,14 @@ class MapLayout:
         widest = max(text_width(text, LABEL) for text in column_texts)
         counted = all(text.isdigit() for text in column_texts)
         self.upright = not counted and widest > self.cell[0] - 2
+        self.top = 2 if narrow else 18 + (math.ceil(widest) + 4 if self.upright else 15)
         column_need = 13 if self.upright or not counted else widest + 4
-        self.columns = thin_out(column_texts, column_need / self.cell[0], heatmap.mark_column)
-        self.rows = thin_out(row_texts, 13 / self.cell[1], heatmap.mark_row)
-        self.top = 18 + (math.ceil(widest) + 4 if self.upright else 15)
+        self.columns = [] if narrow else thin_out(column_texts, column_need / self.cell[0], heatmap.mark_column)
+        self.rows = [] if narrow else thin_out(row_texts, 13 / self.cell[1], heatmap.mark_row)
+        self.titled = not narrow and all(
+            text_width(title, LABEL) <= room + 24
+            for title, room in zip((heatmap.column_title, heatmap.row_title), self.size, strict=True)
+        )
         self.total = self.left + self.size[0], self.top + self.size[1]
         self.numbers = cell_numbers(heatmap, self.cell)
 
@@ -135,7 +143,9 @@ def thin_out(texts, need, mark):
 
 def cell_numbers(heatmap, cell):
     """Text for every cell as rows of strings, or None when it does not fit or is not wanted."""
-    if heatmap.numbers is False or (heatmap.numbers == "auto" and (cell[0] < 20 or cell[1] < 14)):
+    if heatmap.numbers is False or heatmap.kind == "mask":
+        return None
+    if heatmap.numbers == "auto" and (cell[0] < 20 or cell[1] < 14):
         return None
     values = heatmap.values
     shown = np.abs(values[~heatmap.mask & ~np.isnan(values)])
@@ -166,11 +176,29 @@ def cell_titles(heatmap):
     return titles
 
 
-def scale_notes(heatmaps):
-    """What stands beside the colour scale: (masked cells, NaN cells) over all the maps."""
-    masked = sum(int(h.mask.sum()) for h in heatmaps)
-    nan = sum(int((np.isnan(h.values) & ~h.mask).sum()) for h in heatmaps)
-    return masked, nan
+class Scale:
+    """What stands below one heat map, or below several that share their limits.
+
+    colours: width of the strip of colours, 0 without one; ends: its limits as
+    text; notes: (text, kind of sample or None) in order.
+    """
+
+    def __init__(self, heatmaps, width):
+        first = heatmaps[0]
+        layout = MapLayout(first, width)
+        masked = any(h.mask.any() for h in heatmaps)
+        nan = sum(int((np.isnan(h.values) & ~h.mask).sum()) for h in heatmaps)
+        self.kind = first.kind
+        self.left = layout.left if len(heatmaps) == 1 else 0
+        self.colours = 0 if first.kind == "mask" else 96 if layout.size[0] > 240 or len(heatmaps) > 1 else 48
+        self.ends = [write_number(limit) for limit in first.limits]
+        self.notes = [("allowed", "allowed")] if first.kind == "mask" else []
+        if masked:
+            self.notes.append(("masked", "masked"))
+        if nan:
+            self.notes.append((f"NaN: {nan} cell{'s' if nan > 1 else ''}", "nan"))
+        if not layout.titled:
+            self.notes.append((f"rows: {first.row_title}, columns: {first.column_title}", None))
 
 
 # --- axes ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-KINDS = ("weights", "signed")
+KINDS = ("weights", "signed", "mask")
 TONES = ("plain", "readout", "warning", "code")
 BOX_TONES = ("plain", "parameter", "state", "marked")
 MOST_CELLS_WITH_TITLES = 32
@@ -75,7 +75,8 @@ class Heatmap:
     """A matrix as colours. One row is one receiving place, one column one source.
 
     values: (R, C) floats; NaN is shown and named, -inf is drawn as masked.
-    kind: "weights" (viridis from 0) or "signed" (blue below zero, orange above).
+    kind: "weights" (viridis from 0), "signed" (blue below zero, orange above) or
+    "mask" (the additive mask itself: 0 plain, -inf hatched).
     mask: (R, C) booleans, True where reading is forbidden: drawn hatched.
     limits: (low, high) of the colours; without it 0 to the largest value, and
     for "signed" the same distance on both sides of 0.
@@ -133,6 +134,8 @@ class Heatmap:
             )
             return low, high
         shown = self.values[~self.mask & ~np.isnan(self.values)]
+        if self.kind == "mask":
+            need(not shown.any(), "Heatmap: kind 'mask' takes an additive mask, which holds only 0 and -inf")
         if self.kind == "signed":
             reach = float(np.abs(shown).max()) if shown.size else 0.0
             reach = reach or 1.0

@@ -28,9 +28,9 @@ from helpers.explorers.layout import (
     TONES,
     WIDTH,
     MapLayout,
+    Scale,
     column_width,
     numeric_columns,
-    scale_notes,
     text_width,
     token_groups,
     visible,
@@ -48,7 +48,6 @@ from helpers.explorers.page import (
     Table,
     Text,
     Tokens,
-    write_number,
 )
 
 DPI = 100
@@ -164,7 +163,7 @@ def _(row: Row, sheet, x, y, width):
                 heights.append(place(panel, sheet, left, y, width))
         y += max(heights) + 12
     if row.one_scale:
-        y += place_scale(row.panels, sheet, x, y - 4)
+        y += place_scale(Scale(row.panels, width), sheet, x, y - 4)
     return y - 12 - top
 
 
@@ -188,31 +187,34 @@ def place_map(heatmap, sheet, x, y, width, scale):
     sheet.image(image, heatmap.kind, x + layout.left, y + height + layout.top, *layout.size)
     sheet.shapes(drawing.map_shapes(heatmap, layout), x, y + height)
     height += layout.total[1]
-    return height + (place_scale([heatmap], sheet, x + layout.left, y + height + 5) + 5 if scale else 0)
+    return height + (place_scale(Scale([heatmap], width), sheet, x, y + height + 5) + 5 if scale else 0)
 
 
-def place_scale(heatmaps, sheet, x, y):
-    """The colour scale with its end values, and samples of masked and NaN cells."""
-    kind, (low, high) = heatmaps[0].kind, heatmaps[0].limits
-    masked, nan = scale_notes(heatmaps)
+def place_scale(scale, sheet, x, y):
+    """The colours between their limits, and samples of what else a cell may be; returns the height."""
+    x += scale.left
 
-    def note(text, gap):
+    def note(text, gap=12):
         nonlocal x
         sheet.label(x, y + 8, text, LABEL, MUTED, anchor="start")
         x += text_width(text, LABEL) + gap
 
     def sample(levels, width):
         nonlocal x
-        sheet.image(levels, kind, x, y + 4, width, 9)
+        sheet.image(levels, scale.kind, x, y + 4, width, 9)
         x += width + 6
 
-    note(write_number(low), 5)
-    sample(palette.levels([[i / 95 for i in range(96)]], (0, 1)), 96)
-    note(write_number(high), 12)
-    for count, level, text in ((masked, 0.0, "masked"), (nan, math.nan, f"NaN: {nan} cell{'s' if nan > 1 else ''}")):
-        if count:
-            sample(palette.paint([[level]], [[not math.isnan(level)]], (0, 1), (14, 9)), 14)
-            note(text, 12)
+    if scale.colours:
+        note(scale.ends[0], 5)
+        sample(palette.levels([[i / 95 for i in range(96)]], (0, 1)), scale.colours)
+        note(scale.ends[1])
+    for text, kind in scale.notes:
+        if kind:
+            corners = drawing.rectangle(x, y + 4, 14, 9)
+            value = math.nan if kind == "nan" else 0.0
+            sample(palette.paint([[value]], [[kind == "masked"]], (0, 1), (14, 9)), 14)
+            sheet.area(corners, "none", CHIP_EDGE)
+        note(text)
     return LINE_HEIGHT
 
 
@@ -271,7 +273,7 @@ def place_table(title, columns, rows, sheet, x, y, width, mono=(), marked=()):
         if c in right:
             sheet.text(lefts[c] + widths[c] - 18, y, text, 12, anchor="end", **how)
         else:
-            sheet.text(lefts[c], y, text, 12, mono=c in mono, **how)
+            sheet.text(lefts[c], y, text, 12, **how)
 
     for c, name in enumerate(columns):
         put(c, y, name, colour=MUTED)
@@ -283,7 +285,7 @@ def place_table(title, columns, rows, sheet, x, y, width, mono=(), marked=()):
             sheet.axes.add_patch(Rectangle((x - 3, y), sum(widths) - 6, height, fc=TONES["readout"][0], ec="none"))
         sheet.line([(x, y), (x + sum(widths) - 18, y)], LINE)
         for c, text in enumerate([*row[:-1], "\n".join(last)]):
-            put(c, y + 4, text, bold=c == 0 or r in marked)
+            put(c, y + 4, text, bold=c == 0 or r in marked, mono=c in mono)
         y += height
     return y - top
 
