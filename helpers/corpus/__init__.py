@@ -12,7 +12,8 @@
     tokenize(text, vocabulary)               # words of a typed sentence, or UnknownWords
     join_words(words)                        # a readable sentence
     read_pairs(path)                         # (pairs, report) from a learner's own file
-    SPLITS, EXAMPLES
+    SPLITS                                   # the names of the splits
+    EXAMPLES                                 # (English, German, what it shows), in no split
 
 The files lie in data/ and are written by ``helpers.corpus.generator`` (``make
 data``); data/README.md describes them. The source has no start or end token,
@@ -20,6 +21,7 @@ so that position i of the encoder is word i; ``tgt_in`` begins with the start
 token and ``tgt_out`` ends with the end token.
 """
 
+from helpers.corpus.examples import EXAMPLES
 from helpers.corpus.pairs import PairsError, Report, read_pairs
 from helpers.corpus.vocabulary import (
     SPLITS,
@@ -34,9 +36,6 @@ from helpers.corpus.vocabulary import (
     load_vocabulary,
     tokenize,
 )
-
-# English sentences chosen for what they show, with that; none is in the training split
-EXAMPLES = ()
 
 __all__ = [
     "EXAMPLES", "SPLITS", "Batch", "PairsError", "Report", "UnknownWords", "Vocabulary", "batches", "build_vocabulary",

@@ -106,9 +106,7 @@ def german_noun_phrase(noun, determiner, adjective, plural, column, case):
 
 def pronoun(name):
     english, german, agreement = PRONOUNS[name]
-    return Phrase(
-        tuple([word] for word in english), tuple([word] for word in german), agreement, pronoun=True
-    )
+    return Phrase(tuple([word] for word in english), tuple([word] for word in german), agreement, pronoun=True)
 
 
 def name(text):

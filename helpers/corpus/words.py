@@ -62,8 +62,8 @@ def rows(text):
 
 def read_nouns(text):
     return [
-        Noun(english, plural.replace("-", ""), gender, german, german_plural.replace("-", ""), frozenset({*kinds.split(), english}))
-        for english, plural, gender, german, german_plural, kinds in rows(text)
+        Noun(english, plural, gender, german, german_plural, frozenset({*kinds.split(), english}))
+        for english, plural, gender, german, german_plural, kinds in rows(text.replace("| - ", "|   "))
     ]
 
 
@@ -77,7 +77,7 @@ girl      | girls      | n | Mädchen  | Mädchen      | person young_one
 mother    | -          | f | Mutter   | -            | person kin
 father    | -          | m | Vater    | -            | person kin
 brother   | brothers   | m | Bruder   | Brüder       | person kin
-sister    | sisters    | f | Schwester | Schwestern  | person kin
+sister    | sisters    | f | Schwester | Schwestern   | person kin
 dog       | dogs       | m | Hund     | Hunde        | animal
 cat       | cats       | f | Katze    | Katzen       | animal
 horse     | horses     | n | Pferd    | Pferde       | animal
@@ -96,7 +96,7 @@ letter    | letters    | m | Brief    | Briefe       | text
 newspaper | newspapers | f | Zeitung  | Zeitungen    | text
 car       | cars       | n | Auto     | Autos        | thing
 bag       | bags       | f | Tasche   | Taschen      | thing
-key       | keys       | m | Schlüssel | Schlüssel   | thing
+key       | keys       | m | Schlüssel | Schlüssel    | thing
 flower    | flowers    | f | Blume    | Blumen       | thing
 picture   | pictures   | n | Bild     | Bilder       | thing
 ball      | balls      | m | Ball     | Bälle        | thing
@@ -132,77 +132,123 @@ sick      | krank     | person animal
 """)
 ]
 
-# present, perfect, past (with «yesterday»), modals, like to
-FULL = "present perfect past modal like"
+MODES = {
+    "most": "present perfect past modal",
+    "full": "present perfect past modal like",
+}
 
 
-def read_verbs(text):
+def read_verbs(forms, uses):
+    """Verbs from two tables: their forms, and by infinitive what makes sense with them."""
+    found = {infinitive: cells for infinitive, *cells in rows(uses)}
     verbs = []
-    for english, after, german, particle, auxiliary, pattern, frames, modes in rows(text):
-        pairs = [frame.split(">") for frame in frames.split(";")]
-        verbs.append(
-            Verb(
-                tuple(english.split()),
-                after,
-                tuple(german.split()),
-                particle,
-                auxiliary,
-                pattern,
-                tuple((frozenset(s.split()), frozenset(o.split())) for s, o in pairs),
-                frozenset(modes.replace("full", FULL).split()),
-            )
-        )
+    for english, after, german, particle, auxiliary, pattern in rows(forms):
+        english, german = tuple(english.split()), tuple(german.split())
+        modes, frames = found[particle + german[2]]
+        pairs = tuple(tuple(frozenset(side.split()) for side in frame.split(">")) for frame in frames.split(";"))
+        modes = frozenset(MODES.get(modes, modes).split())
+        verbs.append(Verb(english, after, german, particle, auxiliary, pattern, pairs, modes))
     return verbs
 
 
-# English forms | word after | German forms | particle | auxiliary | takes | subjects > objects; ... | modes
-VERBS = read_verbs("""
-buy buys bought bought | | kaufe kauft kaufen gekauft | | haben | acc | person > thing food tea newspaper milk house | full
-see sees saw seen | | sehe sieht sehen gesehen | | haben | acc | person > person animal thing house; animal > person animal | present perfect past modal
-find finds found found | | finde findet finden gefunden | | haben | acc | person > key bag ball letter book picture dog cat; dog > ball mouse | present perfect past modal
-look looks looked looked | for | suche sucht suchen gesucht | | haben | acc | person > key bag ball letter book dog cat child; dog > ball | present perfect past modal
-read reads read read | | lese liest lesen gelesen | | haben | acc | person > text | full
-write writes wrote written | | schreibe schreibt schreiben geschrieben | | haben | acc | person > letter book | full
-eat eats ate eaten | | esse isst essen gegessen | | haben | acc | person > food | full
-eat eats ate eaten | | fresse frisst fressen gefressen | | haben | acc | animal > apple bread cheese; cat > mouse cheese | full
-drink drinks drank drunk | | trinke trinkt trinken getrunken | | haben | acc | person > drink; animal > water milk | full
-wash washes washed washed | | wasche wäscht waschen gewaschen | | haben | acc | person > car dog horse child apple | present perfect past modal
-open opens opened opened | | öffne öffnet öffnen geöffnet | | haben | acc | person > part bag letter | present perfect past modal
-know knows knew known | | kenne kennt kennen gekannt | | haben | acc | person > person text city house park | present
-love loves loved loved | | liebe liebt lieben geliebt | | haben | acc | person > person animal garden city | present
-have has had had | | habe hat haben gehabt | | haben | acc | person > animal kin thing garden house | present
-call calls called called | | rufe ruft rufen angerufen | an | haben | acc | person > person | full
-invite invites invited invited | | lade lädt laden eingeladen | ein | haben | acc | person > person | full
-help helps helped helped | | helfe hilft helfen geholfen | | haben | dat | person > person animal | full
-thank thanks thanked thanked | | danke dankt danken gedankt | | haben | dat | person > person | present perfect past modal
-follow follows followed followed | | folge folgt folgen gefolgt | | sein | dat | person > person animal; animal > person animal | present perfect past modal
-belong belongs belonged belonged | to | gehöre gehört gehören gehört | | haben | dat | animal > person; thing > person; house garden > person | present
-give gives gave given | | gebe gibt geben gegeben | | haben | dat acc | person > thing text food | present perfect past modal
-show shows showed shown | | zeige zeigt zeigen gezeigt | | haben | dat acc | person > thing text animal house garden kitchen | present perfect past modal
-sleep sleeps slept slept | | schlafe schläft schlafen geschlafen | | haben | place | person > house garden; animal > house garden kitchen table bed | full
-work works worked worked | | arbeite arbeitet arbeiten gearbeitet | | haben | place | person > garden kitchen house city school forest | full
-play plays played played | | spiele spielt spielen gespielt | | haben | place | young_one kin animal > garden house park kitchen forest | full
-sing sings sang sung | | singe singt singen gesungen | | haben | place | person > garden kitchen park school; bird > garden park forest | full
-live lives lived lived | | wohne wohnt wohnen gewohnt | | haben | place | person > house city forest | present modal
-laugh laughs laughed laughed | | lache lacht lachen gelacht | | haben | | person > | present perfect past modal
-sit sits sat sat | | sitze sitzt sitzen gesessen | | haben | place | person > garden kitchen park bed; animal > garden kitchen table bed | present modal
-wait waits waited waited | for | warte wartet warten gewartet | | haben | auf acc | person > person; dog horse > person | present perfect past modal
-talk talks talked talked | to | spreche spricht sprechen gesprochen | | haben | mit dat | person > person dog horse | full
-go goes went gone | | gehe geht gehen gegangen | | sein | goal | person > garden kitchen house city park forest school | full
-run runs ran run | | laufe läuft laufen gelaufen | | sein | goal | person > garden kitchen house park forest; dog cat horse mouse > garden kitchen house park forest | present perfect past modal
-come comes came come | | komme kommt kommen gekommen | | sein | goal | person > garden kitchen house city park; dog cat mouse > garden kitchen house | present perfect past modal
-get gets got got | up | stehe steht stehen aufgestanden | auf | sein | | person > | present perfect past modal
-say says said said | | sage sagt sagen gesagt | | haben | clause | person > | present perfect
-know knows knew known | | weiß weiß wissen gewusst | | haben | clause | person > | present
-hope hopes hoped hoped | | hoffe hofft hoffen gehofft | | haben | clause | person > | present
-ask asks asked asked | | frage fragt fragen gefragt | | haben | clause | person > | present perfect
-""")
+VERBS = read_verbs(
+    # English forms | word after them | German forms | particle | auxiliary | takes
+    """
+buy buys bought bought           |     | kaufe kauft kaufen gekauft              |     | haben | acc
+see sees saw seen                |     | sehe sieht sehen gesehen                |     | haben | acc
+find finds found found           |     | finde findet finden gefunden            |     | haben | acc
+look looks looked looked         | for | suche sucht suchen gesucht              |     | haben | acc
+read reads read read             |     | lese liest lesen gelesen                |     | haben | acc
+write writes wrote written       |     | schreibe schreibt schreiben geschrieben |     | haben | acc
+eat eats ate eaten               |     | esse isst essen gegessen                |     | haben | acc
+eat eats ate eaten               |     | fresse frisst fressen gefressen         |     | haben | acc
+drink drinks drank drunk         |     | trinke trinkt trinken getrunken         |     | haben | acc
+wash washes washed washed        |     | wasche wäscht waschen gewaschen         |     | haben | acc
+open opens opened opened         |     | öffne öffnet öffnen geöffnet            |     | haben | acc
+know knows knew known            |     | kenne kennt kennen gekannt              |     | haben | acc
+love loves loved loved           |     | liebe liebt lieben geliebt              |     | haben | acc
+have has had had                 |     | habe hat haben gehabt                   |     | haben | acc
+call calls called called         |     | rufe ruft rufen angerufen               | an  | haben | acc
+invite invites invited invited   |     | lade lädt laden eingeladen              | ein | haben | acc
+help helps helped helped         |     | helfe hilft helfen geholfen             |     | haben | dat
+thank thanks thanked thanked     |     | danke dankt danken gedankt              |     | haben | dat
+follow follows followed followed |     | folge folgt folgen gefolgt              |     | sein  | dat
+belong belongs belonged belonged | to  | gehöre gehört gehören gehört            |     | haben | dat
+give gives gave given            |     | gebe gibt geben gegeben                 |     | haben | dat acc
+show shows showed shown          |     | zeige zeigt zeigen gezeigt              |     | haben | dat acc
+sleep sleeps slept slept         |     | schlafe schläft schlafen geschlafen     |     | haben | place
+work works worked worked         |     | arbeite arbeitet arbeiten gearbeitet    |     | haben | place
+play plays played played         |     | spiele spielt spielen gespielt          |     | haben | place
+sing sings sang sung             |     | singe singt singen gesungen             |     | haben | place
+live lives lived lived           |     | wohne wohnt wohnen gewohnt              |     | haben | place
+laugh laughs laughed laughed     |     | lache lacht lachen gelacht              |     | haben |
+sit sits sat sat                 |     | sitze sitzt sitzen gesessen             |     | haben | place
+wait waits waited waited         | for | warte wartet warten gewartet            |     | haben | auf acc
+talk talks talked talked         | to  | spreche spricht sprechen gesprochen     |     | haben | mit dat
+go goes went gone                |     | gehe geht gehen gegangen                |     | sein  | goal
+run runs ran run                 |     | laufe läuft laufen gelaufen             |     | sein  | goal
+come comes came come             |     | komme kommt kommen gekommen             |     | sein  | goal
+get gets got got                 | up  | stehe steht stehen aufgestanden         | auf | sein  |
+say says said said               |     | sage sagt sagen gesagt                  |     | haben | clause
+know knows knew known            |     | weiß weiß wissen gewusst                |     | haben | clause
+hope hopes hoped hoped           |     | hoffe hofft hoffen gehofft              |     | haben | clause
+ask asks asked asked             |     | frage fragt fragen gefragt              |     | haben | clause
+""",
+    # infinitive | tenses («past» goes with «yesterday»), modals, «like to» | kinds of subject > of object or place; ...
+    """
+kaufen    | full            | person > thing food tea newspaper milk house
+sehen     | most            | person > person animal thing house; animal > person animal
+finden    | most            | person > key bag ball letter book picture dog cat; dog > ball mouse
+suchen    | most            | person > key bag ball letter book dog cat child; dog > ball
+lesen     | full            | person > text
+schreiben | full            | person > letter book
+essen     | full            | person > food
+fressen   | full            | animal > apple bread cheese; cat > mouse cheese
+trinken   | full            | person > drink; animal > water milk
+waschen   | most            | person > car dog horse child apple
+öffnen    | most            | person > part bag letter
+kennen    | present         | person > person text city house park
+lieben    | present         | person > person animal garden city
+haben     | present         | person > animal kin thing garden house
+anrufen   | full            | person > person
+einladen  | full            | person > person
+helfen    | full            | person > person animal
+danken    | most            | person > person
+folgen    | most            | person > person animal; animal > person animal
+gehören   | present         | animal > person; thing > person; house garden > person
+geben     | most            | person > thing text food
+zeigen    | most            | person > thing text animal house garden kitchen
+schlafen  | full            | person > house garden; animal > house garden kitchen table bed
+arbeiten  | full            | person > garden kitchen house city school forest
+spielen   | full            | young_one kin animal > garden house park kitchen forest
+singen    | full            | person > garden kitchen park school; bird > garden park forest
+wohnen    | present modal   | person > house city forest
+lachen    | most            | person >
+sitzen    | present modal   | person > garden kitchen park bed; animal > garden kitchen table bed
+warten    | most            | person > person; dog horse > person
+sprechen  | full            | person > person dog horse
+gehen     | full            | person > garden kitchen house city park forest school
+laufen    | most            | person dog cat horse mouse > garden kitchen house park forest
+kommen    | most            | person > garden kitchen house city park; dog cat mouse > garden kitchen house
+aufstehen | most            | person >
+sagen     | present perfect | person >
+wissen    | present         | person >
+hoffen    | present         | person >
+fragen    | present perfect | person >
+""",
+)
 
-# weather verbs: the last English form is the one after «it is»; the tenses are present, past and progressive
-WEATHER = read_verbs("""
-rain rains rained raining | | regne regnet regnen geregnet | | haben | | weather > | present past
-snow snows snowed snowing | | schneie schneit schneien geschneit | | haben | | weather > | present past
-""")
+# the last English form of a weather verb is the one after «it is»
+WEATHER = read_verbs(
+    """
+rain rains rained raining | | regne regnet regnen geregnet       | | haben |
+snow snows snowed snowing | | schneie schneit schneien geschneit | | haben |
+""",
+    """
+regnen   | present progressive past | weather > city forest park garden
+schneien | present progressive past | weather > city forest park garden
+""",
+)
 STATES = {"have", "know", "belong", "live", "love"}  # English verbs that last: no «often», no «because it is raining»
 
 # English, then the German ich, er and plural forms
@@ -219,5 +265,10 @@ MODALS = {
 FREQUENCY = {"often": "oft", "always": "immer", "never": "nie"}  # before the English verb
 FRONTED = {"often": "oft", "sometimes": "manchmal", "today": "heute", "tomorrow": "morgen", "yesterday": "gestern"}
 CONJUNCTIONS = {
-    "because": "weil", "although": "obwohl", "while": "während", "when": "wenn", "that": "dass", "whether": "ob",
+    "because": "weil",
+    "although": "obwohl",
+    "while": "während",
+    "when": "wenn",
+    "that": "dass",
+    "whether": "ob",
 }
