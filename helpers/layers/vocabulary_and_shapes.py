@@ -193,16 +193,18 @@ def decode(tokenizer, ids):
 
 
 def spell(tokenizer, i):
-    """One token for reading: a special's name, its text with visible spaces, or its bytes in hex."""
+    """One token for reading: a special's name, or its text with visible spaces.
+
+    Bytes that are no whole character, and characters that could not be seen,
+    stand there as Python writes bytes: \\xf0.
+    """
     for name, special in tokenizer["specials"].items():
         if i == special:
             return name
     token = decode_bytes(tokenizer, [i])
-    try:
-        text = token.decode("utf-8").replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
-    except UnicodeDecodeError:
-        text = ""
-    return text if text.isprintable() and text else token.hex(" ").upper()
+    text = token.decode("utf-8", "backslashreplace").replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+    stands_alone = text.isprintable() and unicodedata.category(text[0])[0] != "M"
+    return text if stands_alone else "".join(f"\\x{byte:02x}" for byte in token)
 
 
 def check_context(ids, limit):

@@ -53,9 +53,11 @@ def decode(tokenizer, ids):
 
 def shapes(N_vocab, d, ids):
     """Shapes of torch's embedding table, of what it looks up for the ids, and of the output layer's weight."""
-    embedding, output = nn.Embedding(N_vocab, d), nn.Linear(d, N_vocab, bias=False)
+    with torch.device("meta"):  # shapes alone: no memory, however large the vocabulary
+        embedding, output = nn.Embedding(N_vocab, d), nn.Linear(d, N_vocab, bias=False)
+        X = embedding(torch.tensor(ids, dtype=torch.long))
     return {
         "E": tuple(embedding.weight.shape),
-        "X": tuple(embedding(torch.tensor(ids, dtype=torch.long)).shape),
+        "X": tuple(X.shape),
         "W_vocab": tuple(output.weight.T.shape),  # nn.Linear stores the transpose
     }
