@@ -666,7 +666,7 @@ WHAT_IT_DOES = [
     (giving("weights"), "The result is a str that cannot be compared with numbers."),
     (giving(np.zeros((0, 3))), "yours is empty, shape (0, 3)"),
     (giving({"A": np.ones(2)}), "hold different arrays"),
-    (in_place, "Your function changed argument 0 (counted from 0) in place; work on a copy."),
+    (in_place, "Your function changed argument 0 in place (they count from 0); work on a copy."),
     (lambda scores: softmax(scores).astype(np.float32), "computed in float32?"),
     (lambda scores: softmax(scores) + np.nan, "NaN everywhere"),
     (lambda scores: 2 * softmax(scores), "yours is 2 times the right one"),
@@ -713,6 +713,16 @@ def test_a_faulty_judge_does_not_raise():
     assert exercise.feedback(1) == (
         "Exercise 5.1: not yet. Your answer cannot be judged: ZeroDivisionError: division by zero."
     )
+
+
+def test_arguments_by_name_are_protected_too():
+    def shifts(X, M):
+        M += 1
+        return X
+
+    with pytest.raises(Wrong, match="changed argument M in place"):
+        core.Attempt(shifts)(np.ones(2), M=np.zeros(2))
+    assert core.Attempt(lambda X, M: X + M)(1, M=2) == 3
 
 
 def test_unanswered_on_a_late_case_is_unanswered():

@@ -44,7 +44,7 @@ def leaves(nest):
     """The arrays of a nest by path: {"encoder/0/W_Q": array}; a single array has the path ""."""
     if isinstance(nest, dict):
         items = list(nest.items())
-    elif isinstance(nest, (list, tuple)) and not holds_only_numbers(nest):
+    elif isinstance(nest, (list, tuple)) and shape_of_numbers(nest) is None:
         items = list(enumerate(nest))
     else:
         return {"": None if nest is None else to_array(nest)}
@@ -55,12 +55,13 @@ def leaves(nest):
     return found or {"": np.empty(0)}  # an empty nest is as empty as an empty array
 
 
-def holds_only_numbers(value):
-    """True for (nested) lists and tuples of numbers and of arrays without axes: they are one array."""
+def shape_of_numbers(value):
+    """The shape of (nested) lists of numbers that make one array; None if they are a nest of several."""
     if isinstance(value, (list, tuple)):
-        lengths = {len(item) for item in value if isinstance(item, (list, tuple))}
-        return len(lengths) <= 1 and all(holds_only_numbers(item) for item in value)
-    return value is not None and not isinstance(value, dict) and getattr(value, "shape", ()) == ()
+        shapes = {shape_of_numbers(item) for item in value} or {()}
+        return None if None in shapes or len(shapes) > 1 else (len(value), *shapes.pop())
+    is_several = value is None or isinstance(value, dict) or getattr(value, "shape", ()) != ()
+    return None if is_several else ()
 
 
 def difference(ours, reference, atol=1e-12, relative=False):

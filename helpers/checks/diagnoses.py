@@ -160,7 +160,7 @@ def not_renormalised(ours, reference, limit):
     squares = (reference**2).sum(axis=-1)
     factors = (ours * reference).sum(axis=-1) / np.where(squares == 0, 1, squares)
     safe = np.where(factors == 0, 1, factors)
-    constrained = (np.count_nonzero(reference, axis=-1) >= 2) & (np.abs(factors - 1) > FLOAT32)
+    constrained = (np.ptp(reference, axis=-1) > limit) & (np.abs(factors - 1) > FLOAT32)
     if not constrained.any() or (factors < 0).any() or not agree(ours / safe[..., None], reference, limit):
         return None
     row = first(constrained)
@@ -186,10 +186,10 @@ def leak_through_mask(ours, reference, limit):
         return None
     rows, columns = forbidden.shape[-2:]
     future = np.triu(np.ones((rows, columns), dtype=bool), k=columns - rows + 1)
-    is_causal = bool(forbidden[..., future].all()) and future.any()
-    leaked = leaks & future if is_causal and (leaks & future).any() else leaks
-    *_, row, column = first(leaked)
-    what = "the future leaks through the mask" if leaked is not leaks else "a masked position is read"
+    from_future = leaks & future & ~forbidden.all(axis=-2, keepdims=True)  # a column closed to all rows is padding
+    is_future = forbidden[..., future].all() and from_future.any()
+    *_, row, column = first(from_future if is_future else leaks)
+    what = "the future leaks through the mask" if is_future else "a masked position is read"
     return f"{what}: row {row} reads position {column}, which the reference forbids"
 
 
@@ -198,7 +198,8 @@ def leak_through_mask(ours, reference, limit):
 
 def transposed(ours, reference, limit):
     if ours.ndim >= 2 and agree(ours.swapaxes(-1, -2), reference, limit):
-        return "equal after transposing the last two axes"
+        is_mask = np.isneginf(reference).any() and not reference[np.isfinite(reference)].any()
+        return "equal after transposing the last two axes" + (": the mask is upside down" if is_mask else "")
     return None
 
 
@@ -326,11 +327,11 @@ def known_factors(factor, shape, only_means=False):
         if whole >= 2 and math.isclose(root, whole, rel_tol=1e-6):
             what = "a mean in place of a sum" if inverse else "a sum in place of a mean"
             names.append(f"{what} over {whole} numbers is a factor of {short(size)}")
-    for n in sorted(set(shape), reverse=True):
-        for power in (1, 0.5):
-            if n > 1 and math.isclose(max(size, 1 / size), (n / (n - 1)) ** power, rel_tol=FLOAT32):
-                root = "√" if power == 0.5 else ""
-                names.append(f"a variance over n = {n} divided by n - 1 in place of n is a factor of {root}(n/(n-1))")
+    for n in sorted({*range(3, 65), *shape} - {1}):
+        tolerance = FLOAT32 if n in shape else 1e-9  # an epsilon beside the variance blurs the factor
+        for power, told in ((1, "n/(n-1)"), (0.5, "√(n/(n-1))")):
+            if not only_means and math.isclose(max(size, 1 / size), (n / (n - 1)) ** power, rel_tol=tolerance):
+                names.append(f"a variance over n = {n} divided by n - 1 in place of n is a factor of {told}")
     return names
 
 
@@ -412,8 +413,8 @@ def averaged(ours, reference, limit):
 SAME_SHAPE = [
     reference_is_nan,
     mask_from_zero_times_infinity,
-    mask_upside_down,
     transposed,
+    mask_upside_down,
     wrong_axis,
     nan_or_infinity,
     constant_factor,

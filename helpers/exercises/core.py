@@ -41,7 +41,8 @@ unanswered. Its own mistakes belong into ``wrong`` as functions.
 
 ``wrong`` holds at least five wrong answers with a part of the message that only
 this answer gets. tests/test_exercises.py tries them, the solution, the
-untouched cell and nonsense on every exercise of every notebook.
+untouched cell and nonsense on every exercise of every notebook; its sample
+shows all three kinds with their cells.
 
 A judge of your own is a function of the answer that raises ``Wrong(message)``,
 and returns for a right answer. A function given as an answer reaches it in a
@@ -145,10 +146,10 @@ class Attempt:
             raise Wrong(f"Give the function itself; this is {a_or_an(type(function).__name__)}.")
         self.function = function
 
-    def __call__(self, *arguments):
-        given = copy.deepcopy(arguments)
+    def __call__(self, *arguments, **named):
+        given, given_named = copy.deepcopy((arguments, named))
         try:
-            result = self.function(*given)
+            result = self.function(*given, **given_named)
         except KeyboardInterrupt:
             raise
         except RecursionError:
@@ -159,9 +160,12 @@ class Attempt:
             raise Unanswered
         if result is None:
             raise Wrong("Your function returned None: does its last line say return?")
-        for place, (before, after) in enumerate(zip(arguments, given, strict=True)):
-            if not unchanged(before, after):
-                raise Wrong(f"Your function changed argument {place} (counted from 0) in place; work on a copy.")
+        before, after = (
+            {**dict(enumerate(values)), **more} for values, more in ((arguments, named), (given, given_named))
+        )
+        for place in before:
+            if not unchanged(before[place], after[place]):
+                raise Wrong(f"Your function changed argument {place} in place (they count from 0); work on a copy.")
         return result
 
 
