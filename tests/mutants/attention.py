@@ -4,11 +4,11 @@ from tests.notebook_tools import Mutant
 
 MUTANTS = [
     Mutant("softmax over the wrong axis", "weights.sum(axis=-1, keepdims=True)", "weights.sum(axis=-2, keepdims=True)"),
-    Mutant("no maximum subtracted", "np.exp(scores - top)", "np.exp(scores)"),
+    Mutant("no maximum subtracted", "weights = scores - top", "weights = scores.copy()"),
     Mutant(
         "maximum of the whole array, not of the row",
-        "scores.max(axis=-1, keepdims=True)",
-        "scores.max() + 0 * scores[..., :1]",
+        "scores.max(axis=-1, keepdims=True, initial=-np.inf)",
+        "np.full_like(scores[..., :1], scores.max())",
     ),
     Mutant("a row with nothing to read is let through", "if not np.isfinite(top).all():", "if np.isposinf(top).any():"),
     Mutant(
@@ -21,17 +21,22 @@ MUTANTS = [
         "    if scaled:\n        scores *= 1 / math.sqrt(Q.shape[-1])\n",
         "",
     ),
-    Mutant("divided by d_k instead of its root", "scores *= 1 / math.sqrt(Q.shape[-1])", "scores *= 1 / Q.shape[-1]"),
+    Mutant(
+        "divided by d_k instead of its root",
+        "    scores *= 1 / math.sqrt(",
+        "    scores *= 1 / (",
+        cell="definition-attention",
+    ),
     Mutant("mask subtracted", "scores + M.astype", "scores - M.astype"),
     Mutant(
         "mask forgotten",
-        "softmax(scores if M is None else scores + M.astype(scores.dtype, copy=False))",
-        "softmax(scores)",
+        "A = softmax(masked)",
+        "A = softmax(scores)",
     ),
     Mutant(
         "mask after softmax without renormalising",
-        "softmax(scores if M is None else scores + M.astype(scores.dtype, copy=False))",
-        "softmax(scores) * (1 if M is None else M == 0)",
+        "A = softmax(masked)",
+        "A = softmax(scores) * (1 if M is None else M == 0)",
     ),
     Mutant("scores mixed instead of weights", "H = A @ V", "H = scores @ V"),
     Mutant("causal mask without the position itself", "source <= receiving, 0.0", "source < receiving, 0.0"),
@@ -41,11 +46,13 @@ MUTANTS = [
     ),
     Mutant("one padded position stays readable", "forbidden = source >= lengths", "forbidden = source > lengths"),
     Mutant("padding closes the real positions", "forbidden = source >= lengths", "forbidden = source < lengths"),
-    Mutant("gradient of softmax without the row's average", "dA - (dA * A).sum(axis=-1, keepdims=True)", "dA + 0"),
+    Mutant(
+        "gradient of softmax without the row's average", 'dA - np.einsum("...k,...k->...", dA, A)[..., None]', "dA + 0"
+    ),
     Mutant(
         "gradient of softmax averaged over the wrong axis",
-        "(dA * A).sum(axis=-1, keepdims=True)",
-        "(dA * A).sum(axis=-2, keepdims=True)",
+        'np.einsum("...k,...k->...", dA, A)[..., None]',
+        'np.einsum("...jk,...jk->...k", dA, A)[..., None, :]',
     ),
     Mutant("gradient of softmax without the factor A", "    dscores *= A\n", ""),
     Mutant("dV with A not transposed", "A.swapaxes(-1, -2) @ dH", "A @ dH"),
