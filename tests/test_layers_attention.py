@@ -133,7 +133,7 @@ def test_large_and_small_inputs_stay_finite(size):
         (lambda: softmax(np.array([[0.0, 1.0], [-np.inf, -np.inf]])), r"row \(1,\) .* every source position is masked"),
         (lambda: softmax(np.array([0.0, np.nan])), "the largest score is nan"),
         (lambda: softmax(np.array([0.0, np.inf])), "the largest score is inf"),
-        (lambda: causal_mask(3, 2), "S_q = 3 is larger than S_k = 2"),
+        (lambda: causal_mask(3, 2), "S_q = 3 .* S_k = 2"),
         (lambda: padding_mask([0, 2], 3), r"lengths must lie in 1..3, got \[0, 2\]"),
         (lambda: padding_mask([4], 3), "lengths must lie in 1..3"),
         (lambda: attention(np.ones((2, 3)), np.ones((2, 4)), np.ones((2, 4))), r"K has shape \(2, 4\).* d_k = 3"),
