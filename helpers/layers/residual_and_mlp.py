@@ -11,7 +11,7 @@ from helpers.layers.multi_head_attention import (
     multi_head_attention_backward,
     new_multi_head_attention,
 )
-from helpers.layers.query_key_value import linear, linear_backward, new_weight
+from helpers.layers.query_key_value import linear, linear_backward, new_weight, sum_rows
 
 
 def new_layer_norm(d):
@@ -29,7 +29,7 @@ def layer_norm(parameters, X, epsilon=1e-5):
     """
     check_layer_norm_shapes(parameters, X)
     X_hat = X - X.mean(axis=-1, keepdims=True)  # (..., d)
-    variance = (X_hat * X_hat).mean(axis=-1, keepdims=True)  # (..., 1)
+    variance = np.einsum("...d,...d->...", X_hat, X_hat)[..., None] / X.shape[-1]  # (..., 1)
     std = np.sqrt(variance + epsilon)
     X_hat /= std
     Y = X_hat * parameters["gamma"]
@@ -43,27 +43,27 @@ def layer_norm_backward(parameters, states, dY):
     Mean and variance depend on X as well: they take out the part of the
     gradient that only shifts or stretches the row.
     """
-    std, X_hat = states["std"], states["X_hat"]
-    d = X_hat.shape[-1]
-    dY_rows = dY.reshape(-1, d)  # (rows, d)
-    ones = np.ones(len(dY_rows), dY.dtype)  # (rows,)
-    gradients = {"gamma": ones @ (dY * X_hat).reshape(-1, d), "beta": ones @ dY_rows}  # (d,)
-    dX = dY * parameters["gamma"]  # (..., d)
-    stretch = (dX * X_hat).mean(axis=-1, keepdims=True)  # (..., 1)
-    dX -= dX.mean(axis=-1, keepdims=True)
-    dX -= X_hat * stretch
+    gamma, std, X_hat = parameters["gamma"], states["std"], states["X_hat"]
+    d = len(gamma)
+    product = dY * X_hat  # (..., d)
+    gradients = {"gamma": sum_rows(product), "beta": sum_rows(dY)}  # (d,)
+    shift = (dY @ gamma)[..., None] / d  # (..., 1)
+    stretch = (product @ gamma)[..., None] / d  # (..., 1)
+    dX = dY * gamma  # (..., d)
+    dX -= shift
+    dX -= np.multiply(X_hat, stretch, out=product)
     dX /= std
     return gradients, dX
 
 
-def relu(X):
-    """The larger of X and 0, entry by entry."""
-    return np.maximum(X, 0)
+def relu(X, out=None):
+    """The larger of X and 0, entry by entry; ``out=X`` writes over X and saves a copy."""
+    return np.maximum(X, 0, out=out)
 
 
-def relu_backward(U, dU):
+def relu_backward(U, dU, out=None):
     """Gradient before the ReLU from its output U: it passes where U is above 0."""
-    return dU * (U > 0)
+    return np.multiply(dU, U > 0, out=out)
 
 
 def new_mlp(rng, d, d_ff):
@@ -82,7 +82,8 @@ def mlp(parameters, Z):
     States: Z, the hidden U = ReLU(Z W_1 + b_1), (..., d_ff), and the output
     F = U W_2 + b_2, (..., d).
     """
-    U = relu(linear(Z, parameters["W_1"], parameters["b_1"]))  # (..., d_ff)
+    U = linear(Z, parameters["W_1"], parameters["b_1"])  # (..., d_ff)
+    relu(U, out=U)
     F = linear(U, parameters["W_2"], parameters["b_2"])  # (..., d)
     return {"Z": Z, "U": U, "F": F}
 
@@ -90,7 +91,8 @@ def mlp(parameters, Z):
 def mlp_backward(parameters, states, dF):
     """Gradients of the parameters and of Z, (..., d), from the gradient of F."""
     dU, dW_2, db_2 = linear_backward(states["U"], parameters["W_2"], dF)  # (..., d_ff)
-    dZ, dW_1, db_1 = linear_backward(states["Z"], parameters["W_1"], relu_backward(states["U"], dU))  # (..., d)
+    relu_backward(states["U"], dU, out=dU)
+    dZ, dW_1, db_1 = linear_backward(states["Z"], parameters["W_1"], dU)  # (..., d)
     return {"W_1": dW_1, "b_1": db_1, "W_2": dW_2, "b_2": db_2}, dZ
 
 
