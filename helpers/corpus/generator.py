@@ -191,6 +191,8 @@ def draw_clause(draw, modes=SIMPLE_MODES, negation=True, subject=None, adverbs=T
         subject = draw_subject(draw, subject_kinds, known=negated or verb.english[0] in STATES)
     elif not fits(subject, subject_kinds):
         raise Dead
+    if verb.english[0] == "belong" and "my" in subject.english[0]:
+        raise Dead  # «my dog belongs to her»
     clause = Clause(subject, verb, mode=mode, negated=negated)
     add_complement(draw, clause, object_kinds)
     if adverbs and mode == "present" and not negated and verb.english[0] not in STATES and draw.one_in(4):
@@ -260,7 +262,7 @@ def draw_weather(draw, mode="progressive"):
 
 
 # ---------------------------------------------------------------- sentences
-# each returns (English words, German words)
+# each returns (English words, German words, parts); the parts are its clauses and marks such as "question"
 
 
 def statement(draw):
@@ -470,7 +472,7 @@ TEMPLATES = {
 
 
 def draw_sentence(draw, templates):
-    """(template, English words, German words, parts); parts are the clauses and marks of the sentence."""
+    """(template, English words, German words, parts) of a template chosen by its weight."""
     while True:
         template = draw.weighted(templates)
         try:

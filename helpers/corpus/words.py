@@ -121,7 +121,7 @@ young     | jung      | adult animal
 small     | klein     | young_one animal thing apple egg garden kitchen house city park window table bed
 big       | groß      | animal apple egg car bag picture ball garden kitchen house city park forest window table bed
 new       | neu       | book letter newspaper car bag key picture ball door window table bed house school
-beautiful | schön     | queen flower picture garden house city park horse bird bag
+beautiful | schön     | queen flower picture garden house city park horse bird dog bag
 cold      | kalt      | drink warm_food
 hot       | heiß      | warm_drink warm_food milk
 fresh     | frisch    | apple egg bread cheese milk water flower
