@@ -149,76 +149,74 @@ def gradient_norms(gradients):
 def loss_and_gradients(parameters, batch, heads, pad, smoothing=0.0, spread="all", norm="post", keep=None, rate=0.0):
     """One pass forward and back over a batch: (states of `cross_entropy`, gradients).
 
-    A batch is {"src", "src_lengths", "tgt_in", "targets"}. Each call starts its gradients from zero.
+    ``batch`` has src, src_lengths, tgt_in and tgt_out, as `corpus.encode_batch` makes
+    it. Every call starts its gradients afresh: none is left over from the batch before.
     """
-    states = transformer(parameters, batch["src"], batch["tgt_in"], heads, batch["src_lengths"], norm, keep, rate)
-    ends = cross_entropy(states["logits"], batch["targets"], pad, smoothing, spread)
+    states = transformer(parameters, batch.src, batch.tgt_in, heads, batch.src_lengths, norm, keep, rate)
+    ends = cross_entropy(states["logits"], batch.tgt_out, pad, smoothing, spread)
     gradients = transformer_backward(parameters, states, cross_entropy_backward(ends), norm, keep, rate)
     return ends, gradients
 
 
-def batches(data, size, start, pad, seed=0, step=0):
-    """Yield batches without end, in a new order every epoch; the same seed and step always give the same batch.
+def batches(data, size, seed=0, step=0):
+    """Yield batches without end, every epoch in a new order; the same seed and step always give the same batch.
 
-    ``data`` is {"src", "targets"}, ids of shape (pairs, S) with padding at the end. A
-    batch is what `loss_and_gradients` takes, cut to its longest source and target.
+    ``data`` is one large batch of all pairs, as `corpus.encode_batch` makes it.
+
+    Raises ValueError when there are fewer than ``size`` pairs.
     """
-    per_epoch = len(data["src"]) // size
-    if per_epoch == 0:
-        raise ValueError(f"batches: size is {size}, but there are only {len(data['src'])} pairs")
+    pairs = len(data.src)
+    if not 1 <= size <= pairs:
+        raise ValueError(f"batches: size is {size}; expected 1 to {pairs}, the number of pairs")
     while True:
-        epoch, first = divmod(step, per_epoch)
-        order = np.random.default_rng([seed, epoch]).permutation(len(data["src"]))
-        for i in range(first, per_epoch):
-            yield make_batch(*(data[name][order[i * size : (i + 1) * size]] for name in ("src", "targets")), start, pad)
+        epoch, first = divmod(step, pairs // size)
+        order = np.random.default_rng([seed, epoch]).permutation(pairs)  # (pairs,)
+        for place in range(first, pairs // size):
+            yield take(data, order[place * size : (place + 1) * size])
             step += 1
 
 
-def make_batch(src, targets, start, pad):
-    """A batch from padded ids of the sources, (size, S_src), and of the targets, (size, S_tgt)."""
-    src_lengths = (src != pad).sum(axis=-1)  # (size,)
-    src = src[:, : src_lengths.max()]  # (size, longest source)
-    targets = targets[:, : (targets != pad).sum(axis=-1).max()]  # (size, longest target)
-    return {"src": src, "src_lengths": src_lengths, "tgt_in": shift_right(targets, start), "targets": targets}
+def take(data, rows):
+    """The batch of some rows of a larger one, cut to its longest source and target."""
+    src_lengths, tgt_lengths = data.src_lengths[rows], data.tgt_lengths[rows]  # (size,)
+    S_src, S_tgt = src_lengths.max(), tgt_lengths.max()
+    return data._replace(
+        src=data.src[rows, :S_src],  # (size, S_src)
+        tgt_in=data.tgt_in[rows, :S_tgt],  # (size, S_tgt)
+        tgt_out=data.tgt_out[rows, :S_tgt],  # (size, S_tgt)
+        src_lengths=src_lengths,
+        tgt_lengths=tgt_lengths,
+    )
 
 
-def new_run(parameters, heads, seed=0, norm="post"):
-    """A training run before its first step: everything that is needed to go on with it later.
+def new_run(parameters, heads, norm="post", seed=0):
+    """A training run before its first step: all that is needed to go on with it later.
 
-    The keys: parameters, memory (of Adam), step (how many are done), seed, heads, norm,
-    and losses, one for each step done.
+    Keys: parameters, heads, norm; memory, Adam's; step, how many are done;
+    seed, from which batches and dropout follow; losses, one for each step done.
     """
-    memory = new_adam(parameters)
-    return {
-        "parameters": parameters,
-        "memory": memory,
-        "step": 0,
-        "seed": seed,
-        "heads": heads,
-        "norm": norm,
-        "losses": [],
-    }
+    run = {"parameters": parameters, "heads": heads, "norm": norm, "memory": new_adam(parameters)}
+    return run | {"step": 0, "seed": seed, "losses": []}
 
 
-def train(run, data, until, learning_rate, start, pad, size=64, smoothing=0.0, rate=0.0, report=None):
+def train(run, data, until, learning_rate, pad, size=64, smoothing=0.0, rate=0.0, report=None):
     """Train until ``until`` steps are done; changes the run and returns it.
 
-    ``learning_rate`` is a function of the step, counted from 1. ``report`` is called with
-    the run after each step, to draw a progress bar. An interrupt lets the step
-    in hand end, then training stops; another call goes on as if nothing had
-    happened, because batches and dropout follow from seed and step.
+    ``data`` is one large batch of all pairs. ``learning_rate`` is a function of the step, counted from 1.
+    ``report``, if given, is called with the run after each step. An interrupt
+    lets the step in hand end and stops there; another call goes on as if
+    nothing had happened.
     """
     parameters, heads, norm = run["parameters"], run["heads"], run["norm"]
-    source = batches(data, size, start, pad, run["seed"], run["step"])
+    source = batches(data, size, run["seed"], run["step"])
     with waiting_interrupt() as interrupted:
         while run["step"] < until and not interrupted:
             batch, keep = next(source), None
             if rate:
                 rng = np.random.default_rng([run["seed"], run["step"]])
-                keep = new_keep(rng, parameters, batch["src"], batch["tgt_in"], rate)
-            ends, gradients = loss_and_gradients(
-                parameters, batch, heads, pad, smoothing, norm=norm, keep=keep, rate=rate
-            )
+                keep = new_keep(rng, parameters, batch.src, batch.tgt_in, rate)
+            dropping = {"keep": keep, "rate": rate}
+            ends, gradients = loss_and_gradients(parameters, batch, heads, pad, smoothing, norm=norm, **dropping)
             adam(parameters, gradients, run["memory"], learning_rate(run["step"] + 1))
             run["step"] += 1
             run["losses"].append(ends["loss"])
