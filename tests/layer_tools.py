@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from helpers.checks import numeric_gradient, shake
 from helpers.layers.attention import causal_mask, padding_mask
 from helpers.layers.nest import flatten, map_nest
 
@@ -28,8 +29,8 @@ def agree(ours, theirs, atol):
 
 
 def shaken(parameters, rng):
-    """The same nest with noise on every array, so that zeros and ones hide nothing."""
-    return map_nest(lambda array: array + 0.3 * rng.standard_normal(array.shape), parameters)
+    """The parameters with noise large enough to matter, so that zeros and ones hide nothing."""
+    return shake(parameters, rng, size=0.3)
 
 
 def as_float32(nest):
@@ -60,15 +61,7 @@ mask_kinds = st.sampled_from(["none", "causal", "padding", "random"])
 
 def finite_differences(f, array, dOut, step=1e-6):
     """Gradient of (f(array) * dOut).sum() with respect to the array, one entry at a time."""
-    gradient = np.zeros_like(array)
-    for place in np.ndindex(array.shape):
-        moved = []
-        for sign in (1, -1):
-            other = array.copy()
-            other[place] += sign * step
-            moved.append((f(other) * dOut).sum())
-        gradient[place] = (moved[0] - moved[1]) / (2 * step)
-    return gradient
+    return numeric_gradient(lambda moved: (f(moved) * dOut).sum(), array, step)
 
 
 def differ_only_in_row(before, after, row):

@@ -41,6 +41,15 @@ def test_gradient_sums_over_occurrences():
     assert embed_backward(np.zeros((4, 2)), [3, 0, 3], dX, padding_id=3).tolist() == [[10, 20], [0, 0], [0, 0], [0, 0]]
 
 
+def test_ids_of_a_narrow_type():
+    rng = np.random.default_rng(2)
+    ids, dX = np.array([199, 3, 199], np.uint8), rng.standard_normal((3, 6))
+    wide = embed_backward(np.zeros((200, 6)), ids.astype(int), dX)
+    assert np.array_equal(embed_backward(np.zeros((200, 6)), ids, dX), wide)
+    assert np.flatnonzero(wide.any(axis=-1)).tolist() == [3, 199]
+    assert one_hot(ids, 200).argmax(-1).tolist() == [199, 3, 199]
+
+
 def test_gradient_by_finite_differences():
     rng = np.random.default_rng(1)
     E, ids, dX = rng.standard_normal((4, 3)), np.array([2, 0, 2, 2]), rng.standard_normal((4, 3))
