@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -98,6 +99,12 @@ def load(path):
     return Notebook(Path(path), cells)
 
 
+def report(faults):
+    """Fail the test with each fault on a line of its own."""
+    if text := "\n".join(faults):
+        pytest.fail(text, pytrace=False)
+
+
 def name_of(path):
     """The test id of a notebook's path."""
     return path.stem
@@ -171,11 +178,17 @@ class Run:
     ``reached`` holds (cell id, line) of every assert and check that was run.
     """
 
+    notebook: str
     stdout: str
     cell: str | None
     error: str | None
     caught: bool
     reached: frozenset
+
+    @property
+    def faults(self):
+        """The failed cell as a list of one fault; an empty list after a run without error."""
+        return [f"{self.notebook}: cell {self.cell}: {self.error}"] if self.error else []
 
 
 def run_cells(path, replace=None, skip_tags=(), skip_ids=()):
@@ -193,16 +206,17 @@ def run_cells(path, replace=None, skip_tags=(), skip_ids=()):
     cells = [(id, source) for id, source in sources.items() if id not in left_out]
 
     ours, theirs = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=_run, args=(theirs, cells, str(Path(path).resolve().parent)), daemon=True)
+    arguments = (theirs, notebook.name, cells, str(notebook.path.resolve().parent))
+    process = CONTEXT.Process(target=_run, args=arguments, daemon=True)
     process.start()
     theirs.close()
     try:
         if not ours.poll(RUN_SECONDS):
-            return Run("", "?", f"not done after {RUN_SECONDS} s", False, frozenset())
+            return Run(notebook.name, "", "?", f"not done after {RUN_SECONDS} s", False, frozenset())
         return ours.recv()
     except EOFError:
         process.join()
-        return Run("", "?", f"the process ended with code {process.exitcode}", False, frozenset())
+        return Run(notebook.name, "", "?", f"the process ended with code {process.exitcode}", False, frozenset())
     finally:
         process.kill()
         process.join()
@@ -234,7 +248,7 @@ def _context():
 CONTEXT = _context()
 
 
-def _run(connection, cells, folder):
+def _run(connection, name, cells, folder):
     """The other process: run (id, source) pairs and send the Run."""
     os.chdir(folder)
     sys.path.insert(0, folder)
@@ -258,7 +272,7 @@ def _run(connection, cells, folder):
                 break
         else:
             cell = None
-    connection.send(Run(out.getvalue(), cell, error, caught, frozenset(reached)))
+    connection.send(Run(name, out.getvalue(), cell, error, caught, frozenset(reached)))
     connection.close()
 
 

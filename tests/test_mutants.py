@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from tests.notebook_tools import NOTEBOOKS, Mutant, code, load, name_of, plant, replace_once, run_cells
+from tests.notebook_tools import NOTEBOOKS, Mutant, code, load, name_of, plant, replace_once, report, run_cells
 
 LEAST = 4
 LEAST_IN = {5: 12}
@@ -71,20 +71,19 @@ EACH = [(path, mutant) for path in NOTEBOOKS for mutant in mutants_of(load(path)
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_the_notebook_itself_passes(path):
-    run = run_cells(path, skip_tags=LEFT_OUT)
-    assert run.error is None, f"{path.name}: cell {run.cell}: {run.error}"
+    report(run_cells(path, skip_tags=LEFT_OUT).faults)
 
 
 @pytest.mark.parametrize(("path", "mutant"), EACH, ids=[f"{path.stem}-{mutant.name}" for path, mutant in EACH])
 def test_the_notebook_catches(path, mutant):
-    assert mutant_faults(load(path), mutant) == []
+    report(mutant_faults(load(path), mutant))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_there_are_enough_mutants(path, record_testsuite_property):
     notebook = load(path)
     mutants = mutants_of(notebook)
-    assert count_faults(notebook, mutants, LEAST_IN.get(notebook.section, LEAST)) == []
+    report(count_faults(notebook, mutants, LEAST_IN.get(notebook.section, LEAST)))
     record_testsuite_property(f"mutants of {notebook.name}", len(mutants))
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.notebook_tools import NOTEBOOKS, code, load, markdown, name_of, plant, run_cells
+from tests.notebook_tools import NOTEBOOKS, code, load, markdown, name_of, plant, report, run_cells
 from tools import notebooks as tool
 
 SECONDS = {11: 90, 12: 90}  # the others: 20
@@ -43,7 +43,7 @@ def saved_faults(notebook):
 
 @each_notebook
 def test_saved_after_a_run(path):
-    assert saved_faults(load(path)) == []
+    report(saved_faults(load(path)))
 
 
 def test_cleared_outputs_are_found(tmp_path):
@@ -74,8 +74,7 @@ def nbval_faults(notebook):
 
 @each_notebook
 def test_nbval(path):
-    faults = nbval_faults(load(path))
-    assert not faults, faults[0]
+    report(nbval_faults(load(path)))
 
 
 def test_nbval_finds_a_changed_output_and_a_skipped_cell(tmp_path):
@@ -134,7 +133,7 @@ def run_faults(path, seconds):
 @each_notebook
 def test_runs_twice_in_one_kernel_as_saved_and_in_time(path):
     seconds = SECONDS.get(load(path).section, USUAL_SECONDS)
-    assert run_faults(path, seconds * LOAD) == []
+    report(run_faults(path, seconds * LOAD))
 
 
 def test_executing_twice_changes_no_byte_but_pictures(tmp_path):
@@ -250,14 +249,13 @@ def names(cell):
 
 @each_notebook
 def test_no_cell_needs_an_explorer_or_exercise(path):
-    assert needs_faults(load(path)) == []
+    report(needs_faults(load(path)))
 
 
 @each_notebook
 @pytest.mark.parametrize("left_out", [("explorer",), ("exercise",)], ids=["explorers", "exercises"])
 def test_runs_without(path, left_out):
-    run = run_cells(path, skip_tags=left_out)
-    assert run.error is None, f"{path.name}: cell {run.cell}: without {left_out[0]} cells: {run.error}"
+    report(run_cells(path, skip_tags=left_out).faults)
 
 
 def test_a_needed_exercise_is_found(tmp_path):
