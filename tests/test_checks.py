@@ -572,6 +572,9 @@ PLANTED = {
     "halves for pairs": halves_for_pairs,
     "forgotten causal mask": forgotten_mask(causal_mask, "the future leaks through the mask: row 0 reads position 1"),
     "forgotten padding mask": forgotten_mask(padded, "a masked position is read: row 0 reads"),
+    "forgotten mask with one position open": forgotten_mask(
+        lambda S: padding_mask(1, S), "a masked position is read: row 0 reads position 1"
+    ),
     "forgotten both masks": forgotten_mask(
         padded_and_causal, "the future leaks through the mask: row 0 reads position 1"
     ),
@@ -752,7 +755,18 @@ def one_row_of_a_gradient(seed):
     return ours, gradient
 
 
+def last_of_zeros(seed):
+    return np.zeros((5, 2)), np.eye(5, 2, k=-4) * rng_of(seed).standard_normal()
+
+
+def signs_of_rows(seed):
+    H = case(seed)["H"]
+    return H * rng_of(seed).permuted(np.where(np.arange(H.shape[-2]) % 2, -0.5, 0.7))[:, None], H
+
+
 UNEXPLAINED = [
+    last_of_zeros,
+    signs_of_rows,
     noise,
     one_number,
     noise_on_weights,
