@@ -1,6 +1,8 @@
 """The corpus: its German rule by rule, its files, its vocabulary, and a learner's own pairs."""
 
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -431,6 +433,12 @@ def test_rebuild_is_the_same_byte_for_byte(tmp_path):
         assert (tmp_path / file).read_bytes() == (DATA / file).read_bytes(), f"{file}: run `make data`"
 
 
+def test_make_data_knows_its_steps():
+    tool = DATA.parent / "tools" / "data.py"
+    run = subprocess.run([sys.executable, tool, "corpse"], capture_output=True, text=True)
+    assert run.returncode == 1 and "no such step: corpse; steps are corpus" in run.stderr
+
+
 def test_no_sentence_is_shared_between_splits(splits):
     for side in (0, 1):
         seen = {}
@@ -579,7 +587,7 @@ def test_load_pairs_refuses_another_name():
         ("i cannot see anna", "I cannot see Anna ."),
         ("Doesn't she see him?", "does not she see him ?"),
         ("I can’t sleep", "I cannot sleep ."),
-        ("He can not sing.", "he cannot sing ."),
+        ("He can  not sing.", "he cannot sing ."),
     ],
 )
 def test_tokenize(vocabulary, typed, expected):

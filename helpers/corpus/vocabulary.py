@@ -60,7 +60,12 @@ class Vocabulary:
 
     def words_to_ids(self, words):
         """Ids of a list of words, shape (S,); a word that is not known becomes ``unknown``."""
-        return np.array([self.ids.get(word, self.unknown) for word in words], dtype=np.int64)  # (S,)
+        return np.array(self.look_up(words), dtype=np.int64)  # (S,)
+
+    def look_up(self, words):
+        """The same as a list."""
+        ids, unknown = self.ids, self.unknown
+        return [ids.get(word, unknown) for word in words]
 
     def ids_to_words(self, ids):
         """Words of a sequence of ids, special tokens included.
@@ -158,8 +163,8 @@ def encode_batch(pairs, vocabulary):
     for i, (source, target) in enumerate(pairs):
         if not source or not target:
             raise ValueError(f"encode_batch: pair {i} has an empty side: {source!r}, {target!r}")
-    sources = [vocabulary.words_to_ids(source) for source, _ in pairs]
-    targets = [vocabulary.words_to_ids(target) for _, target in pairs]
+    sources = [vocabulary.look_up(source) for source, _ in pairs]
+    targets = [vocabulary.look_up(target) for _, target in pairs]
     src = padded(sources, vocabulary.pad)  # (B, S_src)
     tgt_in = padded([[vocabulary.start, *ids] for ids in targets], vocabulary.pad)  # (B, S_tgt)
     tgt_out = padded([[*ids, vocabulary.end] for ids in targets], vocabulary.pad)  # (B, S_tgt)
@@ -169,10 +174,9 @@ def encode_batch(pairs, vocabulary):
 
 
 def padded(rows, pad):
-    array = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)  # (B, S)
-    for i, row in enumerate(rows):
-        array[i, : len(row)] = row
-    return array
+    """Lists of ids as one array, filled up with ``pad``."""
+    longest = max(map(len, rows))
+    return np.array([row + [pad] * (longest - len(row)) for row in rows], dtype=np.int64)  # (B, S)
 
 
 def batches(pairs, size, rng=None):
@@ -218,7 +222,7 @@ def tokenize(text, vocabulary, longest=20):
     UnknownWords (a ValueError) for words outside the vocabulary; its message
     lists them, close matches, and all that is known.
     """
-    text = text.replace("’", "'")
+    text = " ".join(text.replace("’", "'").split())
     for short, full in CONTRACTED.items():
         text = re.sub(re.escape(short) + r"\b", full, text, flags=re.IGNORECASE)
     words = split_words(text)
