@@ -148,9 +148,9 @@ def new_transformer(parameters, heads, norm="post", keep=None, rate=0.0):
     return model
 
 
-def transformer(parameters, src, tgt_in, heads, src_lengths=None, norm="post"):
+def transformer(parameters, src, tgt_in, heads, src_lengths=None, norm="post", keep=None, rate=0.0):
     """{"C", "D", "logits"} from nn.Transformer; ids are (batch, S)."""
-    model = new_transformer(parameters, heads, norm)
+    model = new_transformer(parameters, heads, norm, keep, rate)
     C, D, logits = model(torch.from_numpy(src), torch.from_numpy(tgt_in), src_lengths)
     return to_arrays({"C": C, "D": D, "logits": logits})
 
