@@ -10,13 +10,13 @@ import numpy as np
 
 
 def new_weight(rng, n_in, n_out):
-    """A random weight, (n_in, n_out): uniform within sqrt(6 / (n_in + n_out)), after Glorot and Bengio."""
+    """A random weight, (n_in, n_out): uniform within sqrt(6 / (n_in + n_out)), after Glorot."""
     bound = math.sqrt(6 / (n_in + n_out))
     return rng.uniform(-bound, bound, (n_in, n_out))  # (n_in, n_out)
 
 
 def new_projections(rng, d, d_k, bias=False):
-    """W_Q, W_K and W_V, (d, d_k) each; with ``bias`` also b_Q, b_K and b_V, zeros of shape (d_k,)."""
+    """W_Q, W_K and W_V, (d, d_k) each; with ``bias`` also b_Q, b_K and b_V, (d_k,) zeros."""
     parameters = {name: new_weight(rng, d, d_k) for name in ("W_Q", "W_K", "W_V")}
     if bias:
         parameters |= {name: np.zeros(d_k) for name in ("b_Q", "b_K", "b_V")}
@@ -36,7 +36,7 @@ def linear(X, W, b=None):
 
 
 def linear_backward(X, W, dY):
-    """Gradients of X, W and b from the gradient of Y: dX (..., n_in), dW (n_in, n_out), db (n_out,).
+    """Gradients of X, W and b from that of Y: dX (..., n_in), dW (n_in, n_out), db (n_out,).
 
     W and b serve every row, so their gradients sum over the rows.
     """
