@@ -69,6 +69,8 @@ def test_new_embedding_has_rows_of_length_one_and_no_padding():
     [
         ([[0, 1], [4, -1]], r"ids\[1, 0\] is 4; expected an id from 0 to N_vocab - 1 = 3"),
         ([0, -1, 9], r"ids\[1\] is -1"),
+        ([0, -1], r"ids\[1\] is -1"),
+        ([3, 4], r"ids\[1\] is 4"),
         ([0.0, 1.0], "float64; expected whole numbers"),
         ([True, False], "bool; expected whole numbers"),
         ([], r"shape \(0,\); expected .* S of at least 1"),
