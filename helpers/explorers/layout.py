@@ -36,7 +36,7 @@ SERIES = (  # of a curve: colour, dashes
     ("#000000", (1, 2)),
 )
 
-WIDTH = 820  # of a page's content
+WIDTH = 800  # of a page's content: what JupyterLab with its side bar leaves on a screen of 1280
 GAP = 16  # between panels side by side
 BOX = 384  # largest side of a heat map
 LARGEST_CELL = 44

@@ -321,7 +321,7 @@ class Arrow:
 
 @dataclass(frozen=True, eq=False)
 class Diagram:
-    """Boxes and arrows at given places, width x height pixels (at most 860 wide)."""
+    """Boxes and arrows at given places, width x height pixels (at most 800 wide)."""
 
     title: str
     width: float
@@ -332,7 +332,7 @@ class Diagram:
 
     def __post_init__(self):
         need_text(self, "title", "alt")
-        need(0 < self.width <= 860 and self.height > 0, f"Diagram: {self.width} x {self.height}; at most 860 wide")
+        need(0 < self.width <= 800 and self.height > 0, f"Diagram: {self.width} x {self.height}; at most 800 wide")
         boxes, arrows = tuple(self.boxes), tuple(self.arrows)
         corners = [(b.x, b.y) for b in boxes] + [(b.x + b.width, b.y + b.height) for b in boxes]
         for x, y in corners + [point for arrow in arrows for point in arrow.points]:

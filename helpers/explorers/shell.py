@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from helpers.explorers import html
 
-LABEL_WIDTH = "150px"
-CONTROL_WIDTH = "430px"
+LABEL_WIDTH = "110px"
+CONTROL_WIDTH, TEXT_WIDTH = "400px", "808px"  # two controls side by side, or one text box
 
 
 # --- controls: what can be set, as plain data ---------------------------------
@@ -140,7 +140,7 @@ class Explorer:
     def __init__(self, page, controls, name, **start):
         self.page, self.controls, self.name = page, list(controls), name
         self.settings = resolve(self.controls, start)
-        self.current = page(self.settings)
+        self.current = self.first = page(self.settings)
         self.busy = False
         self.widgets = {}
         self.picture = self.box = None
@@ -200,19 +200,19 @@ class Explorer:
             earlier[control.name] = value
 
     def show(self):
-        """Display the live explorer, its still picture and its summary as one output."""
+        """Display the live explorer, and the still picture and summary of its start settings, as one output."""
         from IPython import get_ipython
         from IPython.display import display
 
+        if get_ipython() is None:
+            print(self.first.summary)
+            return
         from helpers import figures
         from helpers.figures.page import draw
 
-        if get_ipython() is None:
-            print(self.current.summary)
-            return
         box = self.build()
-        bundle, metadata = figures.bundle(draw(self.current), self.current.alt)
-        bundle["text/plain"] = self.current.summary
+        bundle, metadata = figures.bundle(draw(self.first), self.first.alt)
+        bundle["text/plain"] = self.first.summary
         bundle["application/vnd.jupyter.widget-view+json"] = {
             "version_major": 2,
             "version_minor": 0,
@@ -248,7 +248,7 @@ def make_widget(control, value, earlier):
     elif isinstance(control, Toggle):
         widget = ipywidgets.Checkbox(value=value, **common)
     else:
-        widget = ipywidgets.Text(value=value, **common)
+        widget = ipywidgets.Text(value=value, **{**common, "layout": {"width": TEXT_WIDTH}})
     return widget, widget
 
 

@@ -57,7 +57,7 @@ FALLBACKS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Hiragino Sa
 
 
 def draw(page: Page):
-    """The figure of a page, about 860 pixels wide and as high as its panels need."""
+    """The figure of a page, 840 pixels wide and as high as its panels need."""
     with matplotlib.rc_context({"text.parse_math": False}):  # a token may hold dollar signs
         sheet = Sheet()
         sheet.text(0, 0, page.title, size=15, bold=True)
