@@ -96,7 +96,7 @@ def train_bpe(text, merges, specials=()):
     Raises ValueError for a negative number of merges or a name given twice.
     """
     if merges < 0 or len(set(specials)) < len(specials):
-        raise ValueError(f"train_bpe: merges = {merges} must be 0 or more, specials = {specials} must be distinct")
+        raise ValueError(f"train_bpe: merges = {merges} must be 0 or more, specials {specials} distinct")
     repeats = Counter(pieces(text))
     words = [byte_ids(piece, specials) for piece in repeats]
     times = list(repeats.values())
@@ -213,7 +213,7 @@ def check_context(ids, limit):
     Raises ValueError when there are more.
     """
     if len(ids) > limit:
-        raise ValueError(f"the input has S = {len(ids)} tokens, {len(ids) - limit} over the context limit of {limit}")
+        raise ValueError(f"S = {len(ids)} tokens, {len(ids) - limit} over the context limit of {limit}")
     return ids
 
 
