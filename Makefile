@@ -24,6 +24,9 @@ ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check \
 	$(if $(CONSTRAINTS),-c $(CONSTRAINTS),--upgrade) $(PIP_ARGS)
 
+# some tests make environments of their own
+export PIP_ARGS
+
 .PHONY: lab test notebooks data bench publish
 .DELETE_ON_ERROR:
 

@@ -1,8 +1,10 @@
 """What the tests share: the project's files, a browser, and the order of files."""
 
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,12 @@ def project_copy(tmp_path):
     copy = tmp_path / "copy"
     copy_project(copy)
     return copy
+
+
+def new_environment(folder, *arguments, cwd=ROOT):
+    """Make a virtual environment, have its pip install what the arguments say, and return its Python."""
+    python = folder / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+    more = shlex.split(os.environ.get("PIP_ARGS", ""))  # where to find torch's CPU build, for one
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *arguments, *more], cwd=cwd, check=True)
+    return python

@@ -15,7 +15,7 @@ import sys
 
 import nbformat
 import pytest
-from conftest import ROOT, copy_project
+from conftest import ROOT, copy_project, new_environment
 
 from tools import publish
 
@@ -52,15 +52,13 @@ def colab_python():
     key = hashlib.sha256(f"{sys.version}\n{text}".encode()).hexdigest()[:12]
     folder = ROOT / ".cache" / f"colab-{key}"
     folder.parent.mkdir(exist_ok=True)
-    with open(ROOT / ".cache" / "lock", "w") as lock:
+    with open(folder.parent / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one run makes it, others wait
         if not (folder / "ready").exists():
             for old in folder.parent.glob("colab-*"):
                 shutil.rmtree(old)
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-            (folder / "requirements.txt").write_text(text, encoding="utf-8")
-            install = [folder / "bin" / "python", "-m", "pip", "install", "-q", "-r", folder / "requirements.txt"]
-            subprocess.run(install, check=True)
+            (folder.parent / "colab.txt").write_text(text, encoding="utf-8")
+            new_environment(folder, "-r", folder.parent / "colab.txt")
             (folder / "ready").touch()
     return folder / "bin" / "python"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT, project_files, require_browser
+from conftest import ROOT, new_environment, project_files, require_browser
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -92,9 +92,7 @@ def test_environment_installs(project_copy, tmp_path):
     (pip_part,) = (part["pip"] for part in parts if isinstance(part, dict))
     (project_copy / "condaenv.txt").write_text("\n".join(pip_part) + "\n", encoding="utf-8")
 
-    python = tmp_path / "environment" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
-    subprocess.run([python, "-m", "pip", "install", "-q", "-U", "-r", "condaenv.txt"], cwd=project_copy, check=True)
+    python = new_environment(tmp_path / "environment", "-U", "-r", "condaenv.txt", cwd=project_copy)
 
     code = "import helpers, numpy, torch, jupyterlab; print(helpers.__file__, numpy.__version__, torch.__version__)"
     place, numpy_version, torch_version = subprocess.check_output(
