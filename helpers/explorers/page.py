@@ -351,7 +351,7 @@ class Column:
         freeze(self, panels=tuple(panels))
         need(panels, "Column: no panels")
         for panel in panels:
-            need(isinstance(panel, LEAVES), f"Column: {panel!r} is not a panel that fits into a column")
+            need(isinstance(panel, LEAVES), f"Column: {type(panel).__name__} is not a panel that fits into a column")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -369,7 +369,7 @@ class Row:
     def __init__(self, *panels, columns=None, one_scale=False):
         need(panels, "Row: no panels")
         for panel in panels:
-            need(isinstance(panel, (Column, *LEAVES)), f"Row: {panel!r} is not a panel that fits into a row")
+            need(isinstance(panel, (Column, *LEAVES)), f"Row: {type(panel).__name__} is not a panel that fits into a row")
         columns = min(len(panels), 4) if columns is None else columns
         need(1 <= columns <= 8, f"Row: columns is {columns}; expected 1 to 8")
         if one_scale:
@@ -401,7 +401,7 @@ class Page:
         panels = tuple(self.panels)
         need(panels, "Page: no panels")
         for panel in panels:
-            need(isinstance(panel, (Row, *LEAVES)), f"Page: {panel!r} is not a panel")
+            need(isinstance(panel, (Row, *LEAVES)), f"Page: {type(panel).__name__} is not a panel")
         freeze(self, panels=panels)
 
 
