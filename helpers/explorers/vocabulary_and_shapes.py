@@ -158,7 +158,7 @@ CONTROLS = [
     Slider("merges", 0, MOST_MERGES, 300, step=STEP),
     Toggle("start and end", False),
     Choice("context limit", LIMITS, 32),
-    Slider("position", 0, last_position, 1),
+    Slider("position", 0, last_position, 0),
 ]
 
 
