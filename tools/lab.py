@@ -12,7 +12,6 @@ person who runs it is read or changed.
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -24,8 +23,10 @@ from pathlib import Path
 # Messages of JupyterLab itself, seen with an empty notebook too.
 NOISE = (
     "Failed to load resource: the server responded with a status of 404",  # a workspace that was never saved
-    "was preloaded using link preload but not used",
 )
+
+# The one thing that a notebook may ask of the network: the picture of the Colab badge in its first cell.
+BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {
@@ -97,22 +98,30 @@ class Notebook:
     def __init__(self, page, address):
         self.page = page
         self.console = []
+        origin = "/".join(address.split("/")[:3])
         page.on("console", lambda message: message.type == "error" and self.console.append(message.text))
         page.on("pageerror", lambda error: self.console.append(str(error)))
+        page.route(lambda url: not url.startswith((origin, "data:", "blob:")), self.refuse)
         page.goto(address)
         page.wait_for_function(
             "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
         )
 
+    def refuse(self, route):
+        """Answer requests to other hosts here: the badge with an empty picture, all others as an error."""
+        if route.request.url == BADGE:
+            route.fulfill(content_type="image/svg+xml", body="<svg xmlns='http://www.w3.org/2000/svg'/>")
+        else:
+            self.console.append(f"a request to another host: {route.request.url}")
+            route.abort()
+
     def run_all(self, seconds=120):
         """Run all cells and wait until the last is done."""
-        self.page.set_default_timeout(seconds * 1000)
-        self.page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
-        self.page.wait_for_function(
-            "jupyterapp.shell.currentWidget.content.widgets.every(c => c.model.type !== 'code'"
-            " || !c.model.sharedModel.source.trim() || c.model.executionCount)"
+        self.page.evaluate(
+            "window.ran = false;"
+            "void jupyterapp.commands.execute('notebook:run-all-cells').finally(() => { window.ran = true; })"
         )
-        self.page.set_default_timeout(60_000)
+        self.page.wait_for_function("window.ran", timeout=seconds * 1000)
 
     def outputs(self):
         """The outputs of all cells, as nbformat writes them."""
@@ -214,9 +223,3 @@ def server(folder, own, theme):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def copy_notebooks(names, target):
-    """Copy notebooks to a folder in which they may be run."""
-    for name in names:
-        shutil.copy(name, target)

@@ -26,6 +26,7 @@ from helpers.explorers.layout import (
     Scale,
     cell_titles,
     column_width,
+    fit,
     numeric_columns,
     token_groups,
     visible,
@@ -98,7 +99,8 @@ def _(heatmap: Heatmap, width):
     return write_map(heatmap, width, scale=True)
 
 
-def write_map(heatmap, width, scale):
+def write_map(whole, width, scale):
+    heatmap, _ = fit(whole, width)
     layout = MapLayout(heatmap, width)
     image = palette.paint(heatmap.values, heatmap.mask, heatmap.limits, layout.cell)
     source = "data:image/png;base64," + base64.b64encode(palette.png(image, heatmap.kind)).decode()
@@ -116,7 +118,7 @@ def write_map(heatmap, width, scale):
     return write_figure(
         heatmap.title,
         f'<div style="position:relative;width:{full_width}px;height:{full_height}px">{picture}{svg}</div>'
-        + (write_scale(Scale([heatmap], width)) if scale else ""),
+        + (write_scale(Scale([whole], width)) if scale else ""),
     )
 
 

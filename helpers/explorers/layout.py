@@ -4,6 +4,7 @@ import math
 import numbers
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -96,7 +97,7 @@ def column_width(row):
 
 
 class MapLayout:
-    """Geometry of one heat map within ``width`` pixels.
+    """Geometry of one heat map, after fit(), within ``width`` pixels.
 
     left, top: where the cells start; cell: (width, height) of a cell; size: of
     all cells; rows, columns: the labels to write, as (index, text); upright:
@@ -129,6 +130,32 @@ class MapLayout:
         )
         self.total = self.left + self.size[0], self.top + self.size[1]
         self.numbers = cell_numbers(heatmap, self.cell)
+
+
+def fit(heatmap, width):
+    """(heat map, note): a map with more rows or columns than pixels keeps every second, third, ... of them."""
+    most = max(min(width - 60, BOX), 48)
+    R, C = heatmap.values.shape
+    every_row, every_column = math.ceil(R / most), math.ceil(C / most)
+    if every_row == every_column == 1:
+        return heatmap, ""
+    rows, columns = kept(R, every_row, heatmap.mark_row), kept(C, every_column, heatmap.mark_column)
+    cut = np.ix_(rows, columns)
+    thinner = replace(
+        heatmap,
+        values=heatmap.values[cut],
+        mask=heatmap.mask[cut],
+        row_labels=[heatmap.row_labels[i] for i in rows],
+        column_labels=[heatmap.column_labels[i] for i in columns],
+        mark_row=None if heatmap.mark_row is None else rows.index(heatmap.mark_row),
+        mark_column=None if heatmap.mark_column is None else columns.index(heatmap.mark_column),
+    )
+    return thinner, f"{len(rows)} of {R} rows and {len(columns)} of {C} columns are drawn"
+
+
+def kept(count, every, mark):
+    """Every ``every``-th index, and the marked one."""
+    return sorted({*range(0, count, every)} | ({mark} if mark is not None else set()))
 
 
 def thin_out(texts, need, mark):
@@ -184,7 +211,7 @@ class Scale:
     """
 
     def __init__(self, heatmaps, width):
-        first = heatmaps[0]
+        first, thinned = fit(heatmaps[0], width)
         layout = MapLayout(first, width)
         masked = any(h.mask.any() for h in heatmaps)
         nan = sum(int((np.isnan(h.values) & ~h.mask).sum()) for h in heatmaps)
@@ -197,6 +224,8 @@ class Scale:
             self.notes.append(("masked", "masked"))
         if nan:
             self.notes.append((f"NaN: {nan} cell{'s' if nan > 1 else ''}", "nan"))
+        if thinned:
+            self.notes.append((thinned, None))
         if not layout.titled:
             self.notes.append((f"rows: {first.row_title}, columns: {first.column_title}", None))
 

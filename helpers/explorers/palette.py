@@ -49,7 +49,7 @@ TABLES = {kind: _table(anchors) for kind, anchors in ANCHORS.items()}  # each (2
 def levels(values, limits):
     """Level of each value, 0 at the low limit, STEPS - 1 at the high one; NaN has its own."""
     low, high = limits
-    scaled = (np.clip(values, low, high) - low) * ((STEPS - 1) / (high - low))
+    scaled = (np.clip(values, low, high) - low) / (high - low) * (STEPS - 1)
     return np.where(np.isnan(values), NAN, np.rint(np.nan_to_num(scaled))).astype(np.uint8)
 
 

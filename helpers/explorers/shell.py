@@ -139,6 +139,7 @@ class Explorer:
 
     def __init__(self, page, controls, name, **start):
         self.page, self.controls, self.name = page, list(controls), name
+        self.wanted = dict(start)  # what a person chose, also where it is out of bounds just now
         self.settings = resolve(self.controls, start)
         self.current = self.first = page(self.settings)
         self.busy = False
@@ -168,8 +169,10 @@ class Explorer:
         if self.busy:
             return
         self.busy = True
+        name = next(name for name, widget in self.widgets.items() if widget is change["owner"])
+        self.wanted[name] = change["new"]
         try:
-            settings = resolve(self.controls, {name: widget.value for name, widget in self.widgets.items()})
+            settings = resolve(self.controls, self.wanted)
             self.move_widgets(settings)
             if settings != self.settings:
                 self.current = self.page(settings)

@@ -30,6 +30,7 @@ from helpers.explorers.layout import (
     MapLayout,
     Scale,
     column_width,
+    fit,
     numeric_columns,
     text_width,
     token_groups,
@@ -180,14 +181,15 @@ def _(heatmap: Heatmap, sheet, x, y, width):
     return place_map(heatmap, sheet, x, y, width, scale=True)
 
 
-def place_map(heatmap, sheet, x, y, width, scale):
+def place_map(whole, sheet, x, y, width, scale):
+    heatmap, _ = fit(whole, width)
     layout = MapLayout(heatmap, width)
     height = place_title(heatmap.title, sheet, x, y, width)
     image = palette.paint(heatmap.values, heatmap.mask, heatmap.limits, layout.cell)
     sheet.image(image, heatmap.kind, x + layout.left, y + height + layout.top, *layout.size)
     sheet.shapes(drawing.map_shapes(heatmap, layout), x, y + height)
     height += layout.total[1]
-    return height + (place_scale(Scale([heatmap], width), sheet, x, y + height + 5) + 5 if scale else 0)
+    return height + (place_scale(Scale([whole], width), sheet, x, y + height + 5) + 5 if scale else 0)
 
 
 def place_scale(scale, sheet, x, y):
