@@ -73,10 +73,9 @@ def page(settings):
         ),
         Heatmap(
             f"mask M: {settings['mask']}",
-            np.zeros((S, S)),
+            M,
             f"Mask {settings['mask']}: {int(forbidden.sum())} of {S * S} pairs are forbidden.",
-            mask=forbidden,
-            numbers=False,
+            kind="mask",
             **POSITIONS,
             **marks,
         ),

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from helpers.explorers.page import Heatmap, Page, Row, ShapeTable, Text, write_number
+from helpers.explorers.page import Column, Heatmap, Page, Row, ShapeTable, Text, write_number
 from helpers.explorers.shell import Choice, Explorer, Slider, Toggle, divisors
 from helpers.layers.query_key_value import new_projections, project
 
@@ -50,7 +50,7 @@ def page(settings):
         return Heatmap(
             symbol,
             values,
-            f"{symbol}: {S} positions by {values.shape[1]} {column_title}s.",
+            f"{symbol}: {S} positions by {values.shape[1]} {column_title}s, row {row} marked.",
             kind="signed",
             row_title="position",
             column_title=column_title,
@@ -58,28 +58,30 @@ def page(settings):
             numbers=False,
         )
 
-    products = [
-        Row(
-            positions("X", X, "component"),
-            Heatmap(
-                f"W_{name}",
-                parameters[f"W_{name}"],
-                f"W_{name} of head {head}: {d} rows by {d_k} columns.",
-                kind="signed",
-                row_title="component of X",
-                column_title=f"component of {name}",
-                numbers=False,
-            ),
-            positions(name, states[name], "component"),
-            columns=3,
-        )
-        for name in "QKV"
-    ]
+    products = Row(
+        positions("X", X, "component"),
+        *(
+            Column(
+                Heatmap(
+                    f"W_{name}",
+                    parameters[f"W_{name}"],
+                    f"W_{name} of head {head}: {d} rows by {d_k} columns.",
+                    kind="signed",
+                    row_title="component of X",
+                    column_title=f"component of {name}",
+                    numbers=False,
+                ),
+                positions(f"{name} = X W_{name}", states[name], "component"),
+            )
+            for name in "QKV"
+        ),
+        columns=4,
+    )
     read = " ".join(
         [f"Position {row}: X[{row}] = {write_row(X[row])}, {d} numbers."]
         + [f"{name}[{row}] = {write_row(states[name][row])}, {d_k} numbers." for name in "QKV"]
     )
-    panels = [Text(read, tone="readout"), *products]
+    panels = [Text(read, tone="readout"), products]
     changed = {name: np.abs(states[name] - before[name]) for name in "QKV"}
     rows = sorted({int(i) for difference in changed.values() for i in np.flatnonzero(difference.any(axis=1))})
     if settings["change the row"]:
