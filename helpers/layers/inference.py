@@ -29,3 +29,16 @@ def greedy(parameters, src, heads, start, end, limit, src_lengths=None, norm="po
         ended |= token == end
         prefix = np.concatenate([prefix, token[..., None]], axis=-1)  # (..., S + 1)
     return prefix[..., 1:]
+
+
+def exact_matches(generated, targets, lengths):
+    """Which rows were translated word for word: booleans, (rows,).
+
+    generated is (rows, length) as `greedy` returns it, targets (rows, S_tgt) with
+    the end token as the last of ``lengths`` (rows,) valid ids.
+    """
+    S = min(generated.shape[1], targets.shape[1])
+    beyond = np.arange(S) >= lengths[:, None]  # (rows, S)
+    same = (generated[:, :S] == targets[:, :S]) | beyond  # (rows, S)
+    # the end token is compared as well, so a row that goes on after it is wrong
+    return same.all(axis=1) & (lengths <= S)
