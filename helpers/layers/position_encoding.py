@@ -10,7 +10,7 @@ import numpy as np
 
 
 def frequencies(d):
-    """Angle per position of each sine and cosine pair: 10000^(-2 i / d) for pair i, (ceil(d / 2),).
+    """Angle per position of each pair of sine and cosine: 10000^(-2 i / d), (ceil(d / 2),).
 
     Wavelengths are 2 pi / frequencies(d), in positions.
     """
@@ -43,7 +43,7 @@ def sinusoidal_positions(S, d, layout="interleaved"):
 
 
 def new_positions(rng, positions, d):
-    """A random table P to be learned, (positions, d), with standard deviation 0.01 as in GPT-2's code."""
+    """A random table P to be learned, (positions, d), standard deviation 0.01 as in GPT-2."""
     return 0.01 * rng.standard_normal((positions, d))  # (positions, d)
 
 
