@@ -140,7 +140,7 @@ def new_encoder_block(rng, d, d_ff):
 
 
 def encoder_block(parameters, X, heads, M=None, norm="post", keep=None, rate=0.0):
-    """Self-attention, then MLP, each with a residual sum and a layer norm: (..., S, d) to (..., S, d).
+    """Attention, then MLP, each with residual sum and layer norm: (..., S, d) to (..., S, d).
 
     ``norm`` is "post" (normalise the sum, as the paper does) or "pre"
     (normalise what enters attention and MLP, as GPT-2 does). ``keep`` holds
@@ -156,14 +156,17 @@ def encoder_block(parameters, X, heads, M=None, norm="post", keep=None, rate=0.0
     keep = keep or {}
     if norm == "post":
         attention = multi_head_attention(parameters["attention"], X, X, heads, M)
-        norm_1 = layer_norm(parameters["norm_1"], residual(X, attention["O"], keep.get("attention"), rate))
+        added = residual(X, attention["O"], keep.get("attention"), rate)
+        norm_1 = layer_norm(parameters["norm_1"], added)
         Z = norm_1["Y"]
         within = mlp(parameters["mlp"], Z)
-        norm_2 = layer_norm(parameters["norm_2"], residual(Z, within["F"], keep.get("mlp"), rate))
+        added = residual(Z, within["F"], keep.get("mlp"), rate)
+        norm_2 = layer_norm(parameters["norm_2"], added)
         X_new = norm_2["Y"]
     else:
         norm_1 = layer_norm(parameters["norm_1"], X)
-        attention = multi_head_attention(parameters["attention"], norm_1["Y"], norm_1["Y"], heads, M)
+        Y = norm_1["Y"]
+        attention = multi_head_attention(parameters["attention"], Y, Y, heads, M)
         Z = residual(X, attention["O"], keep.get("attention"), rate)
         norm_2 = layer_norm(parameters["norm_2"], Z)
         within = mlp(parameters["mlp"], norm_2["Y"])
