@@ -1,7 +1,8 @@
 """Prints how fast the course is, each figure beside the usual way of doing the same: `make bench`.
 
-A section is a module ``tools/bench_<what>.py`` with ``TITLE`` and ``lines()``,
-which returns the lines to print. ``python tools/bench.py attention`` runs one.
+A section is a module ``tools/bench_<what>.py``: the first line of its docstring
+is the heading, its ``lines()`` gives the lines to print. With the names of
+sections only these are run: ``python tools/bench.py explorers``.
 """
 
 import os
@@ -29,7 +30,7 @@ def main(chosen):
     for name in names:
         if not chosen or name in chosen:
             section = importlib.import_module(f"tools.bench_{name}")
-            print(f"\n{section.TITLE}")
+            print("\n" + section.__doc__.splitlines()[0])
             for line in section.lines():
                 print(f"  {line}", flush=True)
 

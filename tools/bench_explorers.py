@@ -1,4 +1,7 @@
-"""From key press to changed page: an explorer beside the same maps with interactive_output and matplotlib."""
+"""Explorer in JupyterLab: milliseconds from key press to changed page, 8 heads, causal mask.
+
+Beside it the same maps drawn with interactive_output and matplotlib, measured in the same browser.
+"""
 
 import itertools
 import os
@@ -9,7 +12,6 @@ from pathlib import Path
 from tools.lab import Lab
 from tools.timing import line, medians
 
-TITLE = "Explorer in JupyterLab: milliseconds from key press to changed page, 8 heads, causal mask"
 SIZES = (16, 64)
 ROUNDS = 15
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -145,11 +145,9 @@ def write_scale(scale):
         low, high = (f"<span>{escape(end)}</span>" for end in scale.ends)
         parts.append(f'{low}<span style="{strip}"></span>{high}')
     for text, sample in scale.notes:
-        gap = "margin-left:8px" if parts else ""
-        if sample:
-            parts.append(f'<span style="width:14px;height:9px;background:{SAMPLES[sample]};{gap}"></span>')
-            gap = ""
-        parts.append(f'<span style="{gap}">{escape(text)}</span>')
+        shown = f'<span style="width:14px;height:9px;background:{SAMPLES[sample]}"></span>' if sample else ""
+        inside = f"{shown}<span>{escape(text)}</span>"
+        parts.append(f'<span style="display:inline-flex;align-items:center;gap:6px;margin-right:6px">{inside}</span>')
     return (
         f'<div style="display:flex;flex-wrap:wrap;align-items:center;gap:2px 6px;margin:5px 0 0 {scale.left}px;'
         f'font-size:{LABEL}px;color:{MUTED}">{"".join(parts)}</div>'

@@ -134,7 +134,7 @@ class MapLayout:
 
 def fit(heatmap, width):
     """(heat map, note): a map with more rows or columns than pixels keeps every second, third, ... of them."""
-    most = max(min(width - 60, BOX), 48)
+    most = max(min(width - (2 if width < NARROW else 60), BOX), 48)
     R, C = heatmap.values.shape
     every_row, every_column = math.ceil(R / most), math.ceil(C / most)
     if every_row == every_column == 1:
@@ -216,7 +216,7 @@ class Scale:
         masked = any(h.mask.any() for h in heatmaps)
         nan = sum(int((np.isnan(h.values) & ~h.mask).sum()) for h in heatmaps)
         self.kind = first.kind
-        self.left = layout.left if len(heatmaps) == 1 else 0
+        self.left = layout.left if len(heatmaps) == 1 and width > 240 else 0  # a narrow scale needs all the room
         self.colours = 0 if first.kind == "mask" else 96 if layout.size[0] > 240 or len(heatmaps) > 1 else 48
         self.ends = [write_number(limit) for limit in first.limits]
         self.notes = [("allowed", "allowed")] if first.kind == "mask" else []
