@@ -105,11 +105,13 @@ def german_noun_phrase(noun, determiner, adjective, plural, column, case):
 
 
 def pronoun(name):
+    """The phrase of a personal pronoun, by its name in PRONOUNS. Raises KeyError for any other name."""
     english, german, agreement = PRONOUNS[name]
     return Phrase(tuple([word] for word in english), tuple([word] for word in german), agreement, pronoun=True)
 
 
 def name(text):
+    """The phrase of a person's name out of NAMES: the same in both languages and in every case."""
     return Phrase(([text], [text]), ([text],) * 3, THIRD, gender=NAMES[text])
 
 
@@ -134,6 +136,8 @@ def prepositional(english, german, phrase, case):
 
 @dataclass
 class Clause:
+    """What one clause says, before either language puts it in order."""
+
     subject: Phrase
     verb: Verb | None = None  # None: the verb is «be» with an adjective
     adjective: Adjective | None = None

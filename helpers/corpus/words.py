@@ -15,6 +15,8 @@ CASES = (NOM, ACC, DAT)
 
 @dataclass(frozen=True)
 class Noun:
+    """A noun in both languages, with its gender and what kind of thing it names."""
+
     english: str
     english_plural: str  # "" where the grammar uses no plural
     gender: str  # "m", "f" or "n"
@@ -30,6 +32,8 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
+    """An adjective in both languages, and the kinds of nouns it fits."""
+
     english: str
     german: str  # as a predicate: «die Frau ist müde»
     kinds: frozenset
@@ -41,6 +45,8 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Verb:
+    """A verb in both languages: its forms, and what may stand around it."""
+
     english: tuple  # base form, third person, past, participle
     english_after: str  # «looks for», «gets up», or ""
     german: tuple  # ich form, er form, infinitive (also the plural form), participle

@@ -61,6 +61,7 @@ def text_width(text, size):
 
 
 def shorten(text, most=14):
+    """The text, cut to ``most`` characters with a … at its end."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
