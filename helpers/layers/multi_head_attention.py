@@ -19,7 +19,10 @@ from helpers.layers.query_key_value import (
 
 
 def new_multi_head_attention(rng, d, bias=True):
-    """Parameters W_Q, W_K, W_V and W_O, (d, d) each; with ``bias`` also b_Q, b_K, b_V and b_O, zeros of shape (d,)."""
+    """Random W_Q, W_K, W_V and W_O, (d, d) each; with ``bias`` also b_Q, b_K, b_V, b_O.
+
+    The biases are zeros of shape (d,).
+    """
     parameters = new_projections(rng, d, d, bias) | {"W_O": new_weight(rng, d, d)}
     if bias:
         parameters["b_O"] = np.zeros(d)
