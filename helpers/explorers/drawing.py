@@ -181,7 +181,7 @@ def curve_shapes(curve, width):
                 points = [(a - 2, b), (a + 2, b)]
             shapes.append(Line(points, colour, 2.0, dashes))
         if legend:
-            x, y = left + (number % 3) * (right - left) / 3, 9 + 18 * (number // 3)
+            x, y = left + (number % 3) * (right - left) / min(len(curve.series), 3), 9 + 18 * (number // 3)
             shapes += [Line([(x, y), (x + 24, y)], colour, 2.0, dashes), Label(x + 30, y, name, "start")]
     return shapes, width, height
 

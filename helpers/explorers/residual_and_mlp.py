@@ -23,6 +23,7 @@ DEEPEST = 12
 NORMS = ("post", "pre", "none")
 WIDTH, GAP = 780, 22  # of the diagram, in pixels
 TOUCHED = 1e-9  # a row that moved by less has not changed
+FLOOR = 1e-12  # of a gradient norm, for the logarithmic axis
 
 
 @lru_cache(8)
@@ -96,7 +97,7 @@ def row_length(X):
 
 def spread(X):
     """Mean distance of a row from the mean row, as a share of the mean length: 0 when all rows are equal."""
-    share = row_length(X - X.mean(axis=-2)) / row_length(X)
+    share = row_length(X - X.mean(axis=-2)) / (row_length(X) or 1.0)
     return share if share > TOUCHED else 0.0
 
 
@@ -165,7 +166,7 @@ def page(settings):
         lengths[name] = [row_length(state) for state in passed[::2]]
         spreads[name] = [spread(state) for state in passed[::2]]
         arrived = backward(halves, kept, dY, with_residual)[::2]
-        gradients[name] = [max(float(np.linalg.norm(gradient)), 1e-300) for gradient in arrived]
+        gradients[name] = [max(float(np.linalg.norm(gradient)), FLOOR) for gradient in arrived]
         followed[name] = passed, kept
 
     passed, kept = followed["residual"]
@@ -243,7 +244,7 @@ def page(settings):
                         ("X, O, Z, F, X_new", X.shape, "S × d: all that is added must fit"),
                         ("gamma, beta", blocks[0]["norm_1"]["gamma"].shape, "d, in each LayerNorm"),
                         ("W_1", blocks[0]["mlp"]["W_1"].shape, "d × d_ff"),
-                        ("U", thought["U"].shape, "S × d_ff, the only wide state"),
+                        ("U", thought["U"].shape, "S × d_ff, inside the MLP alone"),
                         ("W_2", blocks[0]["mlp"]["W_2"].shape, "d_ff × d"),
                         ("A", attended["A"].shape, "heads × S × S"),
                     ],
@@ -261,9 +262,9 @@ def page(settings):
 
 CONTROLS = [
     Slider("S", 1, LONGEST, 8),
-    Choice("d", [8, 16, 32, 64], 32),
+    Choice("d", [16, 32, 64], 32),
     Choice("heads", lambda settings: [h for h in divisors(settings["d"]) if h <= MOST_HEADS], 4),
-    Choice("d_ff", [8, 16, 32, 64, 128, 256], lambda settings: 4 * settings["d"]),
+    Choice("d_ff", [16, 32, 64, 128, 256], lambda settings: 4 * settings["d"]),
     Choice("norm", list(NORMS), "post"),
     Slider("depth", 1, DEEPEST, 6),
     Choice("mask", ["none", "causal"], "none"),
