@@ -139,13 +139,15 @@ def new_encoder_block(rng, d, d_ff):
     }
 
 
-def encoder_block(parameters, X, heads, M=None, norm="post", keep=None, rate=0.0):
+def encoder_block(parameters, X, heads, M=None, norm="post", keep=None, rate=0.0, epsilon=1e-5, mlp=mlp):
     """Attention, then MLP, each with residual sum and layer norm: (..., S, d) to (..., S, d).
 
     ``norm`` is "post" (normalise the sum, as the paper does) or "pre"
     (normalise what enters attention and MLP, as GPT-2 does). ``keep`` holds
     the dropout masks of the two updates, {"attention": ..., "mlp": ...}, each
-    (..., S, d); without it nothing is dropped.
+    (..., S, d); without it nothing is dropped. ``epsilon`` is that of the layer
+    norms. ``mlp`` is the function that computes the MLP: notebook 09 gives one
+    with another activation.
 
     States: X; those of attention, norm_1, mlp and norm_2 under these names;
     Z, the state after the first half, and the output X_new, both (..., S, d).
@@ -157,27 +159,28 @@ def encoder_block(parameters, X, heads, M=None, norm="post", keep=None, rate=0.0
     if norm == "post":
         attention = multi_head_attention(parameters["attention"], X, X, heads, M)
         added = residual(X, attention["O"], keep.get("attention"), rate)
-        norm_1 = layer_norm(parameters["norm_1"], added)
+        norm_1 = layer_norm(parameters["norm_1"], added, epsilon)
         Z = norm_1["Y"]
         within = mlp(parameters["mlp"], Z)
         added = residual(Z, within["F"], keep.get("mlp"), rate)
-        norm_2 = layer_norm(parameters["norm_2"], added)
+        norm_2 = layer_norm(parameters["norm_2"], added, epsilon)
         X_new = norm_2["Y"]
     else:
-        norm_1 = layer_norm(parameters["norm_1"], X)
+        norm_1 = layer_norm(parameters["norm_1"], X, epsilon)
         Y = norm_1["Y"]
         attention = multi_head_attention(parameters["attention"], Y, Y, heads, M)
         Z = residual(X, attention["O"], keep.get("attention"), rate)
-        norm_2 = layer_norm(parameters["norm_2"], Z)
+        norm_2 = layer_norm(parameters["norm_2"], Z, epsilon)
         within = mlp(parameters["mlp"], norm_2["Y"])
         X_new = residual(Z, within["F"], keep.get("mlp"), rate)
     return {"X": X, "attention": attention, "norm_1": norm_1, "Z": Z, "mlp": within, "norm_2": norm_2, "X_new": X_new}
 
 
-def encoder_block_backward(parameters, states, dX_new, norm="post", keep=None, rate=0.0):
+def encoder_block_backward(parameters, states, dX_new, norm="post", keep=None, rate=0.0, mlp_backward=mlp_backward):
     """Gradients of the parameters and of X, (..., S, d), from the gradient of X_new.
 
-    ``norm``, ``keep`` and ``rate`` are those of the forward pass.
+    ``norm``, ``keep`` and ``rate`` are those of the forward pass, ``mlp_backward``
+    belongs to its ``mlp``.
     """
     check_norm(norm)
     keep = keep or {}
