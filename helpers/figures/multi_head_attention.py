@@ -1,4 +1,4 @@
-"""Drawings for notebook 06: where the numbers of a matrix go when heads are split off."""
+"""Drawings for notebook 06: where numbers go when heads are split off, and what trained heads do."""
 
 import numpy as np
 from matplotlib.patches import Rectangle
@@ -33,4 +33,30 @@ def draw_split(panels, d_k):
         axis.set(title=title, xlim=(-0.1, left + array.shape[2] + 0.1), ylim=(array.shape[1] + 0.8, -0.1))
         axis.set_aspect("equal", anchor="W")
         axis.axis("off")
+    return figure
+
+
+def draw_roles(reads, overlap, alone, with_all):
+    """Three panels about the heads of a trained layer.
+
+    ``reads`` (heads, 2): weight on the first and on the second fact; ``overlap``
+    (heads, heads); ``alone`` (heads,): the error with one head off, beside the
+    error ``with_all`` heads on.
+    """
+    heads = np.arange(len(reads))
+    figure, (left, middle, right) = figures.new(10, 2.8, columns=3)
+    left.bar(heads - 0.2, reads[:, 0], 0.36, label="first fact")
+    left.bar(heads + 0.2, reads[:, 1], 0.36, label="second fact")
+    left.set(title="weight on the two facts", xlabel="head", xticks=heads, ylim=(0, 1.35))
+    left.legend(ncols=2)
+    middle.imshow(overlap, cmap="viridis", vmin=0, vmax=1)
+    for (i, j), value in np.ndenumerate(overlap):
+        ink = "black" if value > 0.5 else "white"
+        middle.text(j, i, f"{value:.1f}", ha="center", va="center", color=ink)
+    middle.set(title="overlap of two heads", xlabel="head", ylabel="head", xticks=heads, yticks=heads)
+    middle.grid(False)
+    right.bar(heads, alone, 0.6)
+    right.axhline(with_all, color=INK, linestyle="--", label="all heads on")
+    right.set(title="error with one head off", xlabel="head", xticks=heads)
+    right.legend()
     return figure

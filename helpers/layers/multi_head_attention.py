@@ -61,9 +61,11 @@ def multi_head_attention(parameters, X_q, X_kv, heads, M=None):
     check_multi_head_shapes(parameters, X_q, X_kv, heads, M)
     states = project(parameters, X_q, X_kv)
     Q, K, V = (split_heads(states[name], heads) for name in "QKV")  # (..., heads, S, d_k)
-    states |= attention(Q, K, V, None if M is None else M[..., None, :, :])  # M: (..., 1, S_q, S_k)
+    M_heads = None if M is None else M[..., None, :, :]  # (..., 1, S_q, S_k)
+    states |= attention(Q, K, V, M_heads)
     states["H_concat"] = merge_heads(states["H"])  # (..., S_q, d)
-    states["O"] = linear(states["H_concat"], parameters["W_O"], parameters.get("b_O"))  # (..., S_q, d)
+    W_O, b_O = parameters["W_O"], parameters.get("b_O")
+    states["O"] = linear(states["H_concat"], W_O, b_O)  # (..., S_q, d)
     return states
 
 
