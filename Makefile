@@ -33,8 +33,9 @@ export PIP_ARGS
 lab: $(VENV)/.lab
 	$(BIN)/python -m jupyterlab --notebook-dir=notebooks $(ROOT) $(LAB_ARGS)
 
+# one thread of linear algebra for each of the two workers: more would only get into each other's way
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 notebooks: $(VENV)/.test
 	$(BIN)/python tools/notebooks.py

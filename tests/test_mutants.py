@@ -8,6 +8,7 @@ import pytest
 
 from tests.notebook_tools import NOTEBOOKS, Mutant, code, load, name_of, plant, replace_once, report, run_cells
 
+pytestmark = pytest.mark.slow
 LEAST = 4
 LEAST_IN = {5: 12}
 LEFT_OUT = ("explorer", "exercise")

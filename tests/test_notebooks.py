@@ -18,6 +18,7 @@ USUAL_SECONDS = 20
 LOAD = 2.5  # how much slower than alone a notebook may be while other tests run
 OPTIONAL = ("explorer", "exercise")
 
+pytestmark = pytest.mark.slow
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 
 
