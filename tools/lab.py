@@ -116,7 +116,7 @@ class Notebook:
             self.console.append(f"a request to another host: {route.request.url}")
             route.abort()
 
-    def run_all(self, seconds=120):
+    def run_all(self, seconds=300):
         """Run all cells and wait until the last is done."""
         self.page.evaluate(
             "window.ran = false;"
