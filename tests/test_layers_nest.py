@@ -49,7 +49,13 @@ def test_map_nest_goes_side_by_side_and_keeps_the_first():
 
 @pytest.mark.parametrize(
     "other",
-    [{"E": NEST["E"]}, {**NEST, "more": np.ones(1)}, {**NEST, "encoder": NEST["encoder"][:1]}, {**NEST, "encoder": {}}],
+    [
+        {"E": NEST["E"]},
+        {**NEST, "more": np.ones(1)},
+        {**NEST, "encoder": NEST["encoder"][:1]},
+        {**NEST, "encoder": dict(enumerate(NEST["encoder"]))},
+        {**NEST, "encoder": np.ones((2, 2))},
+    ],
 )
 def test_map_nest_names_the_keys_that_differ(other):
     with pytest.raises(ValueError, match="keys"):

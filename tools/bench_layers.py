@@ -1,4 +1,4 @@
-"""Times multi-head attention and the encoder block, NumPy beside torch (a section of `make bench`).
+"""Multi-head attention and the encoder block, NumPy beside torch.
 
 Forward and backward in float32, with the same number of threads. Each library
 runs in turns of its own, because the idle threads of the one slow the other
