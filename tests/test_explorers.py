@@ -16,8 +16,7 @@ from helpers.explorers.page import Page, every_panel
 from helpers.explorers.shell import Choice, Explorer, Slider, TextBox, Toggle, resolve
 from helpers.figures.page import draw
 
-SHARED = {"__init__", "drawing", "html", "layout", "page", "palette", "shell"}
-TOPICS = sorted(path.stem for path in (ROOT / "helpers" / "explorers").glob("*.py") if path.stem not in SHARED)
+TOPICS = sorted(path.stem.split("_", 1)[1] for path in (ROOT / "notebooks").glob("*.ipynb"))  # each has its explorer
 ORDER = ("S", "d", "heads")  # these come first, in this order
 TYPED = ("", " ", "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "ein Wort 中文 🙂 é", "\x00\x07\n\t")
 MOST_CORNERS, RANDOM_SETTINGS = 60, 30
