@@ -46,6 +46,15 @@ heads_and_d = st.sampled_from([(1, 3), (2, 4), (3, 6), (4, 8)])
 rates = st.sampled_from([0.0, 0.3])
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """torch's threads wait for each other: on a busy machine a small model is many times slower with several."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def small_model(rng, norm="post", final_norms=None, N_vocab=23, d=8, d_ff=12, blocks=2):
     """A shaken model; ``final_norms`` True or False overrides what the norm would have."""
     parameters = new_transformer(rng, N_vocab, d, d_ff, blocks, norm)

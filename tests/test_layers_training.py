@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from layer_tools import FORWARD, GRADIENT, agree, as_float32, few, finite_differences, leading_axes, lengths, seeds
@@ -39,6 +40,15 @@ from helpers.reference import training as reference
 
 smoothings = st.sampled_from([0.0, 0.1, 0.6])
 START, PAD = 1, 0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """torch's threads wait for each other: on a busy machine a small model is many times slower with several."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def padded_targets(rng, shape, N_vocab):

@@ -7,6 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from helpers.corpus.generator import write_files  # noqa: E402
+from helpers.explorers import translator as course_translator  # noqa: E402
 
 
 def corpus():
@@ -14,7 +15,12 @@ def corpus():
     write_files(ROOT / "data")
 
 
-STEPS = {"corpus": corpus}  # in the order in which they must run
+def translator():
+    """The trained weights, how they came about, and their accuracy; the same each time up to rounding."""
+    course_translator.make(ROOT / "data")
+
+
+STEPS = {"corpus": corpus, "translator": translator}  # in the order in which they must run
 
 
 def main(names):

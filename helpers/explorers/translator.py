@@ -6,6 +6,7 @@ and translator.json (settings and measured accuracy).
 """
 
 import json
+import math
 from functools import cache
 
 import numpy as np
@@ -73,7 +74,7 @@ def make(folder=DATA, steps=STEPS, every=50):
         train(run, data["train"], step, learning_rate, vocabulary.pad)
         curve.append({"step": step} | measure(run["parameters"], watched, vocabulary))
         if step in SNAPSHOTS:
-            snapshots[str(step)] = nest.map_nest(to_bytes, run["parameters"])
+            snapshots[str(step)] = to_bytes(run["parameters"])
     weights = nest.map_nest(lambda array: array.astype(np.float16), run["parameters"])
     nest.save(folder / "translator.npz", weights)
     curves = {name: np.array([point[name] for point in curve], np.float32) for name in curve[0]}
@@ -86,19 +87,23 @@ def make(folder=DATA, steps=STEPS, every=50):
     (folder / "translator.json").write_text(text + "\n", encoding="utf-8")
 
 
-def to_bytes(array):
-    """The array in a quarter of the room: whole numbers from -127 to 127, and how much one of them is worth."""
-    scale = max(float(np.abs(array).max()), 1e-12) / 127
-    return {"levels": np.round(array / scale).astype(np.int8), "scale": np.array(scale, np.float32)}
+def to_bytes(parameters):
+    """The parameters in a quarter of the room: for each array whole numbers from -127 to 127 and what one is worth.
+
+    {"levels": all numbers in a row, int8, "scales": one for each array, float32}.
+    """
+    arrays = [array for _, array in nest.walk(parameters)]
+    scales = [max(float(np.abs(array).max()), 1e-12) / 127 for array in arrays]
+    levels = [np.round(array / scale).astype(np.int8).ravel() for array, scale in zip(arrays, scales, strict=True)]
+    return {"levels": np.concatenate(levels), "scales": np.array(scales, np.float32)}
 
 
-def from_bytes(parts):
-    """The arrays that `to_bytes` stored, to within half a level: nests of {"levels", "scale"} to nests of arrays."""
-    if isinstance(parts, list):
-        return [from_bytes(part) for part in parts]
-    if set(parts) == {"levels", "scale"}:
-        return parts["levels"] * parts["scale"]
-    return {key: from_bytes(part) for key, part in parts.items()}
+def from_bytes(stored, like):
+    """The parameters that `to_bytes` stored, to within half a level; ``like`` has their names and shapes."""
+    shapes = {path: array.shape for path, array in nest.walk(like)}
+    parts = np.split(stored["levels"], np.cumsum([math.prod(shape) for shape in shapes.values()])[:-1])
+    scaled = [part * scale for part, scale in zip(parts, stored["scales"], strict=True)]
+    return nest.unflatten({path: part.reshape(shapes[path]) for path, part in zip(shapes, scaled, strict=True)})
 
 
 @cache
@@ -120,7 +125,7 @@ def load_training():
     The first snapshot, of step 0, is drawn from the seed, the last is the translator.
     """
     stored = nest.load(DATA / "translator_training.npz")
-    snapshots = {0: new_translator_run(corpus.load_vocabulary())["parameters"]}
-    snapshots |= {int(step): from_bytes(parts) for step, parts in stored["snapshots"].items()}
+    start = new_translator_run(corpus.load_vocabulary())["parameters"]
+    snapshots = {0: start} | {int(step): from_bytes(parts, start) for step, parts in stored["snapshots"].items()}
     snapshots[load_card()["settings"]["steps"]] = load_translator()
     return stored | {"snapshots": snapshots}
