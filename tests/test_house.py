@@ -34,11 +34,13 @@ ARROWS = {  # beside the standard library and the room itself
     "figures": {"numpy", "matplotlib", "cycler", "PIL", "helpers.layers", "helpers.corpus", "helpers.explorers"},
     "exercises": {"numpy", "helpers.layers", "helpers.checks"},
     "corpus": {"numpy"},
+    "checkpoints": {"numpy", "helpers.layers"},
 }
 ONLY_IN_FUNCTIONS = {  # so that the room can be entered without them
     "checks": {"torch"},
     "explorers": {"ipywidgets", "IPython", "helpers.figures"},
     "figures": {"IPython"},
+    "checkpoints": {"safetensors", "huggingface_hub"},
 }
 
 

@@ -1,0 +1,1 @@
+"""Models as other libraries store them: reading them into our nests, and writing ours for them."""
