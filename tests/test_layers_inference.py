@@ -328,18 +328,19 @@ def test_length_penalty():
 
 def test_a_row_that_ended_holds_end_tokens_and_one_sentence_needs_no_batch():
     rng = np.random.default_rng(0)
-    parameters = small_model(rng)
+    parameters, limit, never = small_model(rng), 9, -1
     src = random_ids(rng, 40, 5)
-    ids = greedy(parameters, src, HEADS, START, END, 9)
-    ends = (ids == END).argmax(axis=1)[(ids == END).any(axis=1)]
-    assert len(set(ends.tolist())) > 1
+    end = int(np.bincount(greedy(parameters, src, HEADS, START, never, limit)[:, 1:].reshape(-1)).argmax())
+    ids = greedy(parameters, src, HEADS, START, end, limit)
+    lengths = [row.tolist().index(end) for row in ids if end in row]
+    assert len(set(lengths)) > 1
     for row in ids:
-        if END in row:
-            assert (row[row.tolist().index(END) :] == END).all()
+        if end in row:
+            assert (row[row.tolist().index(end) :] == end).all()
     step = partial(decode, parameters, heads=HEADS)
-    alone = greedy(parameters, src[0], HEADS, START, END, 9)
+    alone = greedy(parameters, src[0], HEADS, START, end, limit)
     assert np.array_equal(alone, ids[0, : len(alone)])
-    cached = generate(step, new_cache(parameters, src[0], HEADS, 9), np.array([START]), most_probable, END, 9)
+    cached = generate(step, new_cache(parameters, src[0], HEADS, limit), np.array([START]), most_probable, end, limit)
     assert np.array_equal(cached, alone)
 
 
