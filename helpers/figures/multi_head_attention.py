@@ -60,3 +60,15 @@ def draw_roles(reads, overlap, alone, with_all):
     right.set(title="error with one head off", xlabel="head", xticks=heads)
     right.legend()
     return figure
+
+
+def draw_maps(A, row_words, column_words):
+    """The weights A (heads, S_q, S_k) of a sentence, one map for each head, with words at rows and columns."""
+    figure, axes = figures.new(11, 3.2, columns=len(A), sharey=True)
+    for head, (axis, weights) in enumerate(zip(axes, A, strict=True)):
+        axis.imshow(weights, cmap="viridis", vmin=0, vmax=1)
+        axis.set(title=f"head {head}", xticks=range(len(column_words)), yticks=range(len(row_words)))
+        axis.set_xticklabels(column_words, rotation=90)
+        axis.set_yticklabels(row_words)
+        axis.grid(False)
+    return figure
