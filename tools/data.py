@@ -7,6 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from helpers.corpus.generator import write_files  # noqa: E402
+from helpers.explorers import decoder_only_translator  # noqa: E402
 from helpers.explorers import translator as course_translator  # noqa: E402
 
 
@@ -20,7 +21,12 @@ def translator():
     course_translator.make(ROOT / "data")
 
 
-STEPS = {"corpus": corpus, "translator": translator}  # in the order in which they must run
+def decoder_only():
+    """The decoder-only translator of notebook 09: its weights and their accuracy; the same up to rounding."""
+    decoder_only_translator.make(ROOT / "data")
+
+
+STEPS = {"corpus": corpus, "translator": translator, "decoder_only": decoder_only}  # in the order in which they must run
 
 
 def main(names):
