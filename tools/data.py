@@ -26,7 +26,7 @@ def decoder_only():
     decoder_only_translator.make(ROOT / "data")
 
 
-STEPS = {"corpus": corpus, "translator": translator, "decoder_only": decoder_only}  # in the order in which they must run
+STEPS = {"corpus": corpus, "translator": translator, "decoder_only": decoder_only}  # in this order
 
 
 def main(names):
