@@ -53,13 +53,17 @@ def test_map_nest_goes_side_by_side_and_keeps_the_first():
         {"E": NEST["E"]},
         {**NEST, "more": np.ones(1)},
         {**NEST, "encoder": NEST["encoder"][:1]},
-        {**NEST, "encoder": dict(enumerate(NEST["encoder"]))},
         {**NEST, "encoder": np.ones((2, 2))},
     ],
 )
 def test_map_nest_names_the_keys_that_differ(other):
     with pytest.raises(ValueError, match="keys"):
         map_nest(lambda a, b: a, NEST, other)
+
+
+def test_map_nest_tells_a_list_from_a_dict():
+    with pytest.raises(ValueError, match="keys"):
+        map_nest(lambda a, b: a, [np.ones(1)], {0: np.ones(1)})
 
 
 def test_count():
