@@ -118,22 +118,19 @@ def adam(parameters, gradients, memory, learning_rate, beta_1=0.9, beta_2=0.98, 
     size = learning_rate * math.sqrt(arrived_2) / arrived_1
     floor = epsilon * math.sqrt(arrived_2)
 
-    def update(*arrays):
-        # a few rows at a time, so that the temporary arrays stay in the processor's cache
-        for w, dw, m, v in zip(*(row_blocks(array) for array in arrays), strict=True):
-            m *= beta_1
-            m += (1 - beta_1) * dw
-            v *= beta_2
-            v += (1 - beta_2) * dw * dw
-            w -= size * m / (np.sqrt(v) + floor)
+    def update(w, dw, m, v):
+        if w.size > 16_384 and len(w) > 1:
+            # by halves, so that the temporary arrays below stay in the processor's cache
+            for half in (slice(None, len(w) // 2), slice(len(w) // 2, None)):
+                update(w[half], dw[half], m[half], v[half])
+            return
+        m *= beta_1
+        m += (1 - beta_1) * dw
+        v *= beta_2
+        v += (1 - beta_2) * dw * dw
+        w -= size * m / (np.sqrt(v) + floor)
 
     map_nest(update, parameters, gradients, memory["m"], memory["v"])
-
-
-def row_blocks(array, numbers=32_768):
-    """Views of a few rows each, of about so many numbers, that make up the array."""
-    rows = max(1, numbers * len(array) // array.size)
-    return [array[i : i + rows] for i in range(0, len(array), rows)]
 
 
 def warm_up(step, d, warm_up_steps=4000, factor=1.0):
