@@ -38,6 +38,7 @@ SERIES = (  # of a curve: colour, dashes
 )
 
 WIDTH = 800  # of a page's content: what JupyterLab with its side bar leaves on a screen of 1280
+ROW_WIDTH = 720  # of panels side by side: they also stay on one line where less room is left
 GAP = 16  # between panels side by side
 BOX = 384  # largest side of a heat map
 LARGEST_CELL = 44
@@ -91,7 +92,7 @@ def numeric_columns(rows):
 
 def column_width(row):
     """Width of one panel in a Row."""
-    return (WIDTH - GAP * (row.columns - 1)) // row.columns
+    return (ROW_WIDTH - GAP * (row.columns - 1)) // row.columns
 
 
 # --- heat maps -----------------------------------------------------------------

@@ -369,7 +369,7 @@ class Row:
     def __init__(self, *panels, columns=None, one_scale=False):
         need(panels, "Row: no panels")
         for panel in panels:
-            need(isinstance(panel, (Column, *LEAVES)), f"Row: {type(panel).__name__} does not fit into a row")
+            need(isinstance(panel, (Column, *LEAVES)), f"Row: {type(panel).__name__} is not a panel for a row")
         columns = min(len(panels), 4) if columns is None else columns
         need(1 <= columns <= 8, f"Row: columns is {columns}; expected 1 to 8")
         if one_scale:
