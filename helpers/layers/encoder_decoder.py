@@ -87,7 +87,7 @@ def decoder_block(parameters, X, C, heads, M_tgt, M_src=None, norm="post", keep=
 
 
 def decoder_block_backward(parameters, states, dX_new, norm="post", keep=None, rate=0.0):
-    """Gradients of the parameters, of X, (..., S_tgt, d), and of C, (..., S_src, d), from that of X_new.
+    """Gradients of the parameters, of X and of C, in their shapes, from that of X_new.
 
     ``norm``, ``keep`` and ``rate`` are those of the forward pass.
     """
@@ -140,7 +140,7 @@ def encoder(parameters, X, heads, M_src=None, norm="post", keep=None, rate=0.0):
 
 
 def encoder_backward(parameters, states, dC, norm="post", keep=None, rate=0.0):
-    """Gradients {"encoder", "encoder_norm"} and that of X, (..., S_src, d), from the gradient of C."""
+    """Gradients {"encoder", "encoder_norm"} and that of X, (..., S_src, d), from that of C."""
     gradients = {"encoder": []}
     dX = dC
     if "encoder_norm" in parameters:
@@ -153,7 +153,7 @@ def encoder_backward(parameters, states, dC, norm="post", keep=None, rate=0.0):
 
 
 def decoder(parameters, X, C, heads, M_tgt, M_src=None, norm="post", keep=None, rate=0.0):
-    """The decoder's blocks one after another, each reading the same C: (..., S_tgt, d) to D of the same shape.
+    """The decoder's blocks one after another, each reading the same C: X to D, (..., S_tgt, d).
 
     ``parameters`` are the whole model's: the list "decoder", and "decoder_norm"
     where there is one. Masks as in `decoder_block`; ``keep`` is a list.
@@ -172,7 +172,7 @@ def decoder(parameters, X, C, heads, M_tgt, M_src=None, norm="post", keep=None, 
 
 
 def decoder_backward(parameters, states, dD, norm="post", keep=None, rate=0.0):
-    """Gradients {"decoder", "decoder_norm"}, of X, (..., S_tgt, d), and of C, (..., S_src, d), from that of D.
+    """Gradients {"decoder", "decoder_norm"}, of X and of C from that of D, (..., S_tgt, d).
 
     Every block read C, so the gradient of C is a sum over the blocks.
     """
@@ -189,7 +189,7 @@ def decoder_backward(parameters, states, dD, norm="post", keep=None, rate=0.0):
 
 
 def new_transformer(rng, N_vocab, d=512, d_ff=2048, blocks=6, norm="post"):
-    """Parameters of the whole model: E, (N_vocab, d), and the lists "encoder" and "decoder" of ``blocks`` blocks.
+    """Parameters of the whole model: E, (N_vocab, d), and the lists "encoder" and "decoder".
 
     With norm="pre" also "encoder_norm" and "decoder_norm": what leaves a stack
     of pre-norm blocks is a bare sum, so a last norm follows.
@@ -206,7 +206,7 @@ def new_transformer(rng, N_vocab, d=512, d_ff=2048, blocks=6, norm="post"):
 
 
 def new_keep(rng, parameters, src, tgt_in, rate):
-    """Dropout masks for one pass of `transformer`: for both embedded inputs and for every update."""
+    """Dropout masks for a pass of `transformer`: for both embedded inputs and every update."""
     d = parameters["E"].shape[1]
 
     def masks(ids, *names):
@@ -219,8 +219,9 @@ def new_keep(rng, parameters, src, tgt_in, rate):
 
 
 def embed_sequence(E, ids, keep=None, rate=0.0):
-    """What enters the first block: sqrt(d) times the rows of E, plus sinusoidal positions, (..., S, d)."""
-    X = add_positions(embed(E, ids), sinusoidal_positions(ids.shape[-1], E.shape[1]))  # (..., S, d)
+    """What enters the first block: sqrt(d) times rows of E, plus sinusoids, (..., S, d)."""
+    P = sinusoidal_positions(ids.shape[-1], E.shape[1])  # (S, d)
+    X = add_positions(embed(E, ids), P)  # (..., S, d)
     return X if keep is None else dropout(X, keep, rate)
 
 
@@ -233,7 +234,7 @@ def embed_sequence_backward(E, ids, dX, keep=None, rate=0.0):
 
 
 def transformer(parameters, src, tgt_in, heads, src_lengths=None, norm="post", keep=None, rate=0.0, M_tgt=None):
-    """The whole model: ids of the source (..., S_src) and of the decoder's input (..., S_tgt) to logits.
+    """The whole model: ids of source (..., S_src) and decoder input (..., S_tgt) to logits.
 
     ``src_lengths`` says how many tokens of each source are real; without it all
     are. The target needs no lengths: its padding stands at the end, where the
@@ -277,7 +278,7 @@ def transformer_backward(parameters, states, dlogits, norm="post", keep=None, ra
 
 
 def output_scores(E, D):
-    """Scores of every token of the vocabulary: D W_vocab with W_vocab = E^T, (..., S_tgt, N_vocab)."""
+    """Scores of every token: D W_vocab with W_vocab = E^T, (..., S_tgt, N_vocab)."""
     logits = D.reshape(-1, D.shape[-1]) @ E.T  # (rows, N_vocab)
     return logits.reshape(D.shape[:-1] + (len(E),))  # (..., S_tgt, N_vocab)
 
