@@ -103,7 +103,10 @@ def sgd(parameters, gradients, learning_rate):
 
 
 def new_adam(parameters):
-    """Adam's memory: the step number and, for every parameter, the running means m of dw and v of dw^2, from zero."""
+    """Adam's memory: the step number and, for every parameter, the running means of dw and dw^2.
+
+    They are called m and v, and start at zero.
+    """
     return {"step": 0, "m": map_nest(np.zeros_like, parameters), "v": map_nest(np.zeros_like, parameters)}
 
 
@@ -134,7 +137,10 @@ def adam(parameters, gradients, memory, learning_rate, beta_1=0.9, beta_2=0.98, 
 
 
 def warm_up(step, d, warm_up_steps=4000, factor=1.0):
-    """The paper's learning rate at a step counted from 1: it rises in a straight line, then falls as step^-1/2."""
+    """The paper's learning rate at a step counted from 1.
+
+    It rises in a straight line up to ``warm_up_steps``, then falls as step^-1/2.
+    """
     return factor / math.sqrt(d) * min(1 / math.sqrt(step), step / warm_up_steps**1.5)
 
 
