@@ -144,7 +144,7 @@ def test_the_limit():
     cache = new_cache(parameters, random_ids(rng, 2, 4), HEADS, 4)
     decode(parameters, cache, ids[:, :3], heads=HEADS)
     before = map_nest(np.copy, cache["blocks"])
-    with pytest.raises(ValueError, match="3 tokens and 2 more, but its limit is 4"):
+    with pytest.raises(ValueError, match="3 tokens and 2 more, limit 4"):
         decode(parameters, cache, ids[:, 3:], heads=HEADS)
     agree(cache["blocks"], before, 0)
     decode(parameters, cache, ids[:, 3:4], heads=HEADS)  # the refused call has spoilt nothing, and the last place fits

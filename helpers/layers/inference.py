@@ -24,7 +24,7 @@ from helpers.layers.token_embedding import embed
 
 
 def greedy(parameters, src, heads, start, end, limit, src_lengths=None, norm="post"):
-    """Translate by always taking the most probable next token; the whole prefix is computed anew each time.
+    """Translate, always taking the likeliest next token; every step computes the whole prefix.
 
     src is (..., S_src). Returns ids (..., length) without the start token. A row
     goes on until its first end token, and holds ``end`` after it; none is longer than
@@ -51,7 +51,7 @@ def most_probable(logits):
 
 
 def temper(logits, temperature):
-    """Probabilities at a temperature: below 1 the likely tokens gain, above 1 the unlikely ones; (..., N_vocab).
+    """Probabilities (..., N_vocab): below 1 the likely tokens gain, above 1 the unlikely.
 
     Raises ValueError unless the temperature is above 0.
     """
@@ -76,7 +76,7 @@ def top_k(Pi, k):
 
 
 def top_p(Pi, p):
-    """The fewest most probable tokens that hold at least p of the probability share all of it: (..., N_vocab).
+    """The fewest tokens that hold at least p of the probability share all of it: (..., N_vocab).
 
     Raises ValueError unless p is above 0 and at most 1.
     """
@@ -99,7 +99,7 @@ def draw(Pi, rng):
 
 
 def sample(logits, rng, temperature=1.0, k=None, p=1.0):
-    """A token drawn after temperature, then top-k (all tokens without a k), then top-p: ids (...)."""
+    """A token drawn after temperature, top-k (all tokens without a k) and top-p: ids (...)."""
     Pi = temper(logits, temperature)  # (..., N_vocab)
     if k is not None:
         Pi = top_k(Pi, k)
@@ -114,7 +114,7 @@ def keys_and_values(parameters, X, heads):
 
 
 def remember(memory, new, positions):
-    """Write the new K and V to their positions, (..., S_new), and give out all up to the last one, without copying."""
+    """Write the new K and V to their positions, (..., S_new); give out all up to the last one."""
     for name in "KV":
         np.put_along_axis(memory[name], positions[..., None, :, None], new[name], axis=-2)
     return {name: memory[name][..., : positions.max() + 1, :] for name in "KV"}  # (..., heads, S_k, d_k)
@@ -128,13 +128,13 @@ def attend(parameters, X, memory, heads, M=None):
 
 
 def attend_itself(parameters, X, memory, positions, heads):
-    """Self-attention of new rows X, (..., S_new, d): each reads what stands before it, and itself."""
+    """Self-attention of new rows X, (..., S_new, d): each reads itself and what came before."""
     memory = remember(memory, keys_and_values(parameters, X, heads), positions)
     return attend(parameters, X, memory, heads, position_mask(positions))
 
 
 def position_mask(positions):
-    """The rows of the causal mask that belong to the positions: (..., S_new) to (..., S_new, S_k).
+    """The causal mask's rows for these positions: (..., S_new) to (..., S_new, S_k).
 
     S_k is the largest position plus 1. Where all sequences are equally long this is
     `causal_mask(S_new, S_k)`.
@@ -144,20 +144,20 @@ def position_mask(positions):
 
 
 def sublayer(parameters, X, update, norm, epsilon=1e-5):
-    """X plus an update computed from it, with the layer norm after the sum ("post") or before the update ("pre")."""
+    """X plus an update from it; layer norm after the sum ("post") or before the update ("pre")."""
     if norm == "post":
         return layer_norm(parameters, X + update(X), epsilon)["Y"]
     return X + update(layer_norm(parameters, X, epsilon)["Y"])
 
 
 def new_memory(leading, heads, limit, d, dtype):
-    """Room for K and V of ``limit`` positions, (..., heads, limit, d_k) each, after the leading axes."""
+    """Room for K and V of ``limit`` positions, (..., heads, limit, d_k) each, with these leading axes."""
     check_heads(d, heads)
     return {name: np.zeros(leading + (heads, limit, d // heads), dtype) for name in "KV"}
 
 
 def new_cache(parameters, src, heads, limit, src_lengths=None, norm="post"):
-    """Read the source, ids (..., S_src), once: a cache for a decoder's input of at most ``limit`` tokens.
+    """Read the source, ids (..., S_src): a cache for at most ``limit`` tokens of the decoder.
 
     Keys: lengths, (...), how many tokens each row has read so far; P, the positions, (limit, d);
     M_src, the mask of the source or None; ``blocks``, for each block {"itself", "source"}.
@@ -175,7 +175,7 @@ def new_cache(parameters, src, heads, limit, src_lengths=None, norm="post"):
 
 
 def decode(parameters, cache, ids, lengths=None, *, heads, norm="post"):
-    """Scores of the token after each of the new tokens, ids (..., S_new): (..., S_new, N_vocab). The cache grows.
+    """Scores after each new token, ids (..., S_new) to (..., S_new, N_vocab). The cache grows.
 
     Only the new rows are computed. Of each row of the batch the first
     ``lengths`` (...) ids count, or all of them; the others are overwritten by what comes next.
@@ -212,7 +212,7 @@ def decoder_block_step(parameters, X, memory, positions, heads, M_src, norm):
 
 
 def new_gpt2_cache(parameters, leading, heads, limit):
-    """An empty cache of a GPT-2 for sequences of at most ``limit`` tokens, with these leading axes: (3,) for three.
+    """An empty cache for at most ``limit`` tokens; leading is (3,) for three sequences.
 
     Raises ValueError when the model has no positions for so many tokens.
     """
@@ -224,7 +224,7 @@ def new_gpt2_cache(parameters, leading, heads, limit):
 
 
 def gpt2_decode(parameters, cache, ids, lengths=None, *, heads, epsilon=1e-5):
-    """As `decode`, for a GPT-2: ids (..., S_new) to scores (..., S_new, N_vocab). The cache grows."""
+    """`decode` for a GPT-2: ids (..., S_new) to scores (..., S_new, N_vocab). The cache grows."""
     positions = next_positions(cache, ids)  # (..., S_new)
     X = embed(parameters["E"], ids) + cache["P"][positions]  # (..., S_new, d)
     for block, memory in zip(parameters["blocks"], cache["blocks"], strict=True):
@@ -248,7 +248,7 @@ def gpt2_block_step(parameters, X, memory, positions, heads, epsilon=1e-5):
 
 
 def generate(step, cache, ids, choose, end, limit, lengths=None):
-    """Continue ids, (..., S), by at most ``limit`` tokens with a cache: the new tokens, (..., length).
+    """Continue ids, (..., S), with a cache: at most ``limit`` new tokens, (..., length).
 
     ``step(cache, ids, lengths)`` is `decode` or `gpt2_decode` of some model;
     ``choose`` makes tokens (...) of scores (..., N_vocab). Of each row the first ``lengths`` ids
@@ -273,18 +273,18 @@ def last_row(logits, lengths=None):
 
 
 def log_softmax(logits):
-    """Logarithm of the softmax over the last axis, finite also where the probability is too small for a float."""
+    """Logarithm of softmax, also where the probability is too small for a float."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
 def length_penalty(length, alpha=0.6):
-    """What a log-probability is divided by: ((5 + length) / 6)^alpha, 1 for one token and for alpha = 0."""
+    """What a log-probability is divided by: ((5 + length) / 6)^alpha, 1 for a single token."""
     return ((5 + length) / 6) ** alpha
 
 
 def beam_search(step, cache, ids, beams, end, limit, alpha=0.6):
-    """The likeliest continuations of one sequence, ids (1, S), found with ``beams`` prefixes at a time.
+    """The likeliest continuations of ids, (1, S), found with ``beams`` prefixes at a time.
 
     In each round every prefix is continued by every token, and the most probable
     ones stay. Who ends leaves, and its place is not filled again, so that a
@@ -323,7 +323,7 @@ def beam_search(step, cache, ids, beams, end, limit, alpha=0.6):
 
 
 def choose_rows(cache, rows):
-    """Let row i go on from what row rows[i] remembers of itself; the source is the same for all and stays."""
+    """Let row i go on from what row rows[i] remembers; the source serves all and stays."""
     cache["lengths"] = cache["lengths"][rows]
     for memory in cache["blocks"]:
         memory["itself"] = {name: array[rows] for name, array in memory["itself"].items()}
@@ -343,11 +343,10 @@ def exact_matches(generated, targets, lengths):
 
 
 def next_positions(cache, ids):
-    """Positions of the new tokens in their sequences, (..., S_new); ValueError when the cache has no room for them."""
-    ids = np.asarray(ids)
+    """Positions of the new tokens, (..., S_new); ValueError when the cache has no room for them."""
     taken, S_new, limit = cache["lengths"], ids.shape[-1], len(cache["P"])
     if ids.shape[:-1] != taken.shape:
-        raise ValueError(f"ids have shape {ids.shape}; expected {taken.shape + ('S_new',)}, as the cache has rows")
+        raise ValueError(f"ids have shape {ids.shape}; the cache expects {taken.shape + (S_new,)}")
     if taken.size and taken.max() + S_new > limit:
-        raise ValueError(f"the cache is full: {taken.max()} tokens and {S_new} more, but its limit is {limit}")
+        raise ValueError(f"cache is full: {taken.max()} tokens and {S_new} more, limit {limit}")
     return taken[..., None] + np.arange(S_new)  # (..., S_new)

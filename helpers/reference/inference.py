@@ -2,7 +2,7 @@
 
 import torch
 
-from helpers.reference import to_arrays
+from helpers.reference import gradient, leaf, to_arrays
 from helpers.reference.encoder_decoder import new_transformer
 
 
@@ -56,3 +56,12 @@ def top_p(Pi, p):
     dropped[..., 0] = False
     kept = torch.zeros_like(Pi).scatter_(-1, places, values.masked_fill(dropped, 0))
     return (kept / kept.sum(dim=-1, keepdim=True)).numpy()
+
+
+def untied_gradients(parameters, src, tgt_in, heads, dlogits):
+    """Gradients of the table E and of a W_vocab of its own that starts as E^T: (N_vocab, d) and (d, N_vocab)."""
+    model = new_transformer(parameters, heads)
+    W_vocab = leaf(parameters["E"].T)
+    _, D, _ = model(torch.from_numpy(src), torch.from_numpy(tgt_in))
+    (D @ W_vocab).backward(torch.from_numpy(dlogits))
+    return to_arrays({"E": gradient(model.E), "W_vocab": gradient(W_vocab)})
