@@ -72,6 +72,11 @@ def build_mask(kind, S, padding):
     return M
 
 
+def name_position(position, labels):
+    """A position's number, and its word where it has one."""
+    return str(position) if labels[position] == str(position) else f"{position} «{labels[position]}»"
+
+
 def read_out(settings, states, M, labels):
     """One weight in words: how the score of the chosen pair came about and what became of it."""
     head, row, column = settings["head"], settings["row"], settings["column"]
@@ -85,12 +90,10 @@ def read_out(settings, states, M, labels):
     else:
         mask = f"the mask adds 0, softmax over the row gives the weight {write_number(weight)}"
 
-    def name(position):
-        return str(position) if labels[position] == str(position) else f"{position} «{labels[position]}»"
-
     return (
-        f"Head {head}, position {name(row)} reads position {name(column)}: q·k = {write_number(dot)}, {scale}; {mask}. "
-        f"Row {row} reads most from position {name(strongest)} "
+        f"Head {head}, position {name_position(row, labels)} reads position {name_position(column, labels)}: "
+        f"q·k = {write_number(dot)}, {scale}; {mask}. "
+        f"Row {row} reads most from position {name_position(strongest, labels)} "
         f"(weight {write_number(states['A'][head, row, strongest])})."
     )
 

@@ -4,13 +4,27 @@ from functools import cache
 
 import numpy as np
 
-from helpers.explorers.attention import LONGEST, MASKS, MOST_HEADS, POSITIONS, build_mask, last_position
+from helpers.explorers.attention import (
+    LONGEST,
+    MASKS,
+    MOST_HEADS,
+    POSITIONS,
+    RANDOM,
+    SENTENCES,
+    SOURCES,
+    build_mask,
+    entering,
+    last_head,
+    last_position,
+    name_position,
+    own_sizes,
+)
 from helpers.explorers.page import Arrow, Box, Diagram, Heatmap, Page, Row, ShapeTable, Text, write_number
 from helpers.explorers.shell import Choice, Explorer, Slider, Toggle, divisors
 from helpers.layers.multi_head_attention import merge_heads, multi_head_attention, new_multi_head_attention
+from helpers.layers.query_key_value import linear
 
 WIDTH = 780  # of the diagram
-WEIGHTS = ("W_Q", "W_K", "W_V", "W_O")
 
 
 @cache
@@ -69,14 +83,15 @@ def split_diagram(S, d, heads, head, off):
 
 
 def page(settings):
-    """Multi-head attention of one random state; with a head switched off also what that changes in O."""
+    """Multi-head attention of one state, random or trained; with a head switched off also what that changes in O."""
+    settings = own_sizes(settings)
     S, d, heads, head = (settings[name] for name in ("S", "d", "heads", "head"))
     row, column, off = settings["row"], settings["column"], settings["switch the head off"]
     d_k = d // heads
-    parameters, X = drawn(d)
+    parameters, X, labels, note = entering(settings, drawn)
+    positions = POSITIONS | {"row_labels": labels, "column_labels": labels}
     if not settings["W_O"]:
         parameters = parameters | {"W_O": np.eye(d)}
-    X = X[:S]  # (S, d)
     M = build_mask(settings["mask"], S, settings["padding"])  # (S, S)
     states = multi_head_attention(parameters, X, X, heads, M)
     A = states["A"]
@@ -85,11 +100,11 @@ def page(settings):
     if off:
         H = H.copy()
         H[head] = 0
-        O = merge_heads(H) @ parameters["W_O"]  # (S, d)  # noqa: E741
+        O = linear(merge_heads(H), parameters["W_O"], parameters.get("b_O"))  # (S, d)  # noqa: E741
     change = np.abs(states["O"] - O)  # (S, d)
     touched = np.flatnonzero(change.max(axis=0) > 1e-9)
 
-    def columns_map(title, values, alt, kind="signed", labels=None):
+    def columns_map(title, values, alt, kind="signed", columns=None):
         return Heatmap(
             title,
             values,
@@ -97,7 +112,8 @@ def page(settings):
             kind=kind,
             row_title="position",
             column_title="column",
-            column_labels=labels,
+            row_labels=labels,
+            column_labels=columns,
             mark_row=row,
             numbers=False,
         )
@@ -109,7 +125,7 @@ def page(settings):
                 f"{name} of head {head}",
                 states[name][head],
                 f"{name} of head {head}: {S} positions, {columns_of(head, d_k)}.",
-                labels=own,
+                columns=own,
             )
             for name in "QK"
         ),
@@ -121,15 +137,15 @@ def page(settings):
             titles=True,
             mark_row=row,
             mark_column=column,
-            **POSITIONS,
+            **positions,
         ),
         columns_map(
             f"H of head {head}",
             states["H"][head],
             f"Output of head {head}: {S} positions, {columns_of(head, d_k)} of the concatenation.",
-            labels=own,
+            columns=own,
         ),
-        columns=4,
+        columns=4 if settings["source"] == RANDOM else 2,
     )
     all_maps = Row(
         *(
@@ -140,7 +156,7 @@ def page(settings):
                 mask=forbidden,
                 numbers=False,
                 mark_row=row,
-                **POSITIONS,
+                **positions,
             )
             for i, weights in enumerate(A)
         ),
@@ -155,12 +171,12 @@ def page(settings):
         columns_map(f"O, {through}", O, f"Output O: {S} positions by {d} columns."),
     ]
     read = (
-        f"Position {row} reads position {column} with weight "
+        f"Position {name_position(row, labels)} reads position {name_position(column, labels)} with weight "
         + ", ".join(f"{write_number(weight)} (head {i})" for i, weight in enumerate(A[:, row, column]))
         + f". Head {head} owns {columns_of(head, d_k)}; its position {row} reads most from position "
-        f"{int(A[head, row].argmax())} (weight {write_number(A[head, row].max())})."
+        f"{name_position(int(A[head, row].argmax()), labels)} (weight {write_number(A[head, row].max())})."
     )
-    panels = [Text(read, tone="readout"), split_diagram(S, d, heads, head, off), all_maps, detail]
+    panels = [Text(read, tone="readout"), Text(note), split_diagram(S, d, heads, head, off), all_maps, detail]
     effect = ""
     if off:
         where = "all of them" if len(touched) == d else f"{touched[0]} to {touched[-1]}"
@@ -182,9 +198,8 @@ def page(settings):
                 ("O", O.shape, "S × d, as X"),
             ],
         ),
-        Text("State and parameters are random numbers, not trained: no head has found a role."),
     ]
-    count = sum(parameters[name].size for name in WEIGHTS)
+    count = sum(array.size for array in parameters.values())
     return Page(
         "Multi-head attention",
         panels,
@@ -199,9 +214,11 @@ CONTROLS = [
     Slider("S", 1, LONGEST, 8),
     Choice("d", [8, 16, 32, 64, 128, 256, 512], 32),
     Choice("heads", lambda settings: [h for h in divisors(settings["d"]) if h <= MOST_HEADS], 4),
+    Choice("source", SOURCES, RANDOM),
+    Choice("sentence", SENTENCES, 5),
     Choice("mask", list(MASKS), "causal"),
     Slider("padding", 0, last_position, 2),
-    Slider("head", 0, lambda settings: settings["heads"] - 1, 1),
+    Slider("head", 0, last_head, 1),
     Toggle("switch the head off", False),
     Toggle("W_O", True),
     Slider("row", 0, last_position, 5),
