@@ -7,6 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from helpers.corpus.generator import write_files  # noqa: E402
+from helpers.explorers import learning_curves as course_curves  # noqa: E402
 from helpers.explorers import decoder_only_translator  # noqa: E402
 from helpers.explorers import translator as course_translator  # noqa: E402
 

@@ -70,7 +70,7 @@ def new_gpt2(rng, N_vocab, positions, d, d_ff, blocks):
 
 
 def gpt2_shapes(N_vocab=50257, positions=1024, d=768, d_ff=3072, blocks=12):
-    """The nest that `new_gpt2` fills, with shapes in place of arrays; the defaults are GPT-2 small's."""
+    """The nest that `new_gpt2` fills, shapes in place of arrays; the defaults are GPT-2 small's."""
     norm = {"gamma": (d,), "beta": (d,)}
     attention = {f"W_{name}": (d, d) for name in "QKVO"} | {f"b_{name}": (d,) for name in "QKVO"}
     mlp = {"W_1": (d, d_ff), "b_1": (d_ff,), "W_2": (d_ff, d), "b_2": (d,)}
