@@ -6,13 +6,15 @@ embeds the target, and gives the output scores.
 Source: document section 8; "Attention Is All You Need", sections 3.1 to 3.5.
 """
 
+import math
+
 from helpers.layers.attention import causal_mask, padding_mask
 from helpers.layers.multi_head_attention import (
     multi_head_attention,
     multi_head_attention_backward,
     new_multi_head_attention,
 )
-from helpers.layers.position_encoding import add_positions, add_positions_backward, sinusoidal_positions
+from helpers.layers.position_encoding import add_positions, sinusoidal_positions
 from helpers.layers.residual_and_mlp import (
     check_norm,
     draw_keep,
@@ -229,8 +231,7 @@ def embed_sequence_backward(E, ids, dX, keep=None, rate=0.0):
     """Gradient of E, (N_vocab, d), from that of X; the positions are not trained."""
     if keep is not None:
         dX = dropout(dX, keep, rate)
-    dX_token, _ = add_positions_backward(sinusoidal_positions(ids.shape[-1], E.shape[1]), dX)
-    return embed_backward(E, ids, dX_token)
+    return embed_backward(E, ids, math.sqrt(E.shape[1]) * dX)
 
 
 def transformer(parameters, src, tgt_in, heads, src_lengths=None, norm="post", keep=None, rate=0.0, M_tgt=None):
