@@ -37,7 +37,7 @@ def transformer_parameters(N_vocab, d, d_ff, blocks, norm="post", bias=True):
 
 
 def gpt2_parameters(N_vocab, positions, d, d_ff, blocks):
-    """The decoder-only model by part. The table of positions is learned; the output uses E again."""
+    """The decoder-only model by part, with a learned table of positions; the output uses E again."""
     return {
         "embedding": N_vocab * d,
         "positions": positions * d,
@@ -54,7 +54,7 @@ def projection_flops(d, S_q, S_k):
 
 
 def pair_flops(d, S_q, S_k):
-    """Scores and the mix of the values: 2 d each for every pair of positions, however many heads share d."""
+    """Scores and mix: 2 d each for every pair of positions, however many heads share d."""
     return 2 * S_q * S_k * d + 2 * S_q * S_k * d
 
 
@@ -87,12 +87,12 @@ def gpt2_flops(N_vocab, d, d_ff, blocks, S):
 
 
 def training_flops(forward):
-    """Forward and back: each product Y = X W asks for two more of its size, for the gradients of X and of W."""
+    """Forward and back: each product asks for two more of its size, one gradient for each factor."""
     return 3 * forward
 
 
 def overtaking_length(flops_at_1):
-    """The S at which pairs of positions cost as much as all else, from the operations by part at S = 1.
+    """The S at which pairs cost as much as all else, from the operations by part at S = 1.
 
     Pairs grow with S², everything else with S.
     """
@@ -101,7 +101,7 @@ def overtaking_length(flops_at_1):
 
 
 def attention_states(d, S_q, S_k):
-    """Q, H, H_concat and O have a row for each receiving position, K and V for each source position."""
+    """Q, H, H_concat and O have a row for each of S_q positions, K and V for each of S_k."""
     return 4 * S_q * d + 2 * S_k * d
 
 
@@ -116,7 +116,7 @@ def norm_states(d, S):
 
 
 def transformer_states(N_vocab, d, heads, d_ff, blocks, S_src, S_tgt):
-    """Numbers that `transformer` (post-norm) keeps for the backward pass, for one pair of sequences, by part."""
+    """Numbers that `transformer`, post-norm, keeps for the way back, by part."""
     readings = [(S_src, S_src), (S_tgt, S_tgt), (S_tgt, S_src)]
     return {
         "embedding": (S_src + S_tgt) * d,
@@ -129,7 +129,7 @@ def transformer_states(N_vocab, d, heads, d_ff, blocks, S_src, S_tgt):
 
 
 def gpt2_states(N_vocab, d, heads, d_ff, blocks, S):
-    """Numbers that `gpt2` keeps for the backward pass, for one sequence, by part."""
+    """Numbers that `gpt2` keeps for the way back, by part."""
     return {
         "embedding": S * d,
         "attention": blocks * attention_states(d, S, S),
@@ -142,5 +142,5 @@ def gpt2_states(N_vocab, d, heads, d_ff, blocks, S):
 
 
 def cache_numbers(d, blocks, S, S_src=0):
-    """K and V of every block for S positions written so far, and for the S_src that cross-attention reads."""
+    """K and V of every block: S positions written so far, S_src that cross-attention reads."""
     return 2 * blocks * (S + S_src) * d
