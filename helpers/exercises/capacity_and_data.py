@@ -11,7 +11,7 @@ from helpers.layers.capacity_and_data import (
     projection_flops,
 )
 
-D, D_FF = 6, 12
+D, D_FF = 6, 10
 ATTENTION, MLP, NORM = attention_parameters(D), mlp_parameters(D, D_FF), norm_parameters(D)
 
 count_block = Exercise(
@@ -32,7 +32,7 @@ count_block = Exercise(
         ],
         otherwise="Add up two attentions, one MLP and three layer norms, each with the formula above.",
     ),
-    right="Two attentions of 168, an MLP of 162, and three norms of 12. The number of heads did not matter.",
+    right="Two attentions of 168, an MLP of 136, and three norms of 12. The number of heads did not matter.",
     wrong=[
         (ATTENTION + MLP + 2 * NORM, "encoder block"),
         (2 * ATTENTION + MLP + 2 * NORM, "three sublayers"),
@@ -227,8 +227,8 @@ def steps_over_the_budget(budget, forward_operations, batch):
     return -(-budget // (3 * forward_operations * batch))
 
 
-def steps_in_pairs(budget, forward_operations, batch):
-    return mended(budget, forward_operations, batch) * batch
+def steps_and_a_part(budget, forward_operations, batch):
+    return budget / (3 * forward_operations * batch)
 
 
 def draw_budget(rng):
@@ -248,7 +248,7 @@ training_steps = Exercise(
             (steps_of_one_pair, "A step works through a whole batch."),
             (steps_going_back_only, "The factor stands on the wrong side: a dearer step leaves room for fewer."),
             (steps_over_the_budget, "The last step no longer fits into the budget: round down."),
-            (steps_in_pairs, "That is the number of pairs seen. A step works through a batch of them."),
+            (steps_and_a_part, "A part of a step cannot be done: round down to a whole number."),
         ],
         what="The number of steps",
     ),
@@ -259,7 +259,7 @@ training_steps = Exercise(
         (steps_of_one_pair, "whole batch"),
         (steps_going_back_only, "wrong side"),
         (steps_over_the_budget, "no longer fits"),
-        (steps_in_pairs, "pairs seen"),
+        (steps_and_a_part, "part of a step"),
         (lambda budget, forward_operations, batch: 0, "The number of steps"),
     ],
 )

@@ -18,7 +18,6 @@ from helpers.layers.capacity_and_data import (
 
 BOTH, ONE = "encoder-decoder", "decoder-only"
 LENGTHS = [2**i for i in range(3, 18)]
-MEBIBYTE = 2**20
 FLOAT32 = 4  # bytes
 
 
@@ -73,13 +72,13 @@ def page(settings):
     weights, operations = sum(parameters.values()), sum(flops.values())
     memory = {
         "weights": weights,
-        "gradients, Adam's m and v": 3 * weights,
+        "gradients, Adam": 3 * weights,
         "states of one pass": sum(states.values()),
     }
     overtaking = overtaking_length(count(settings, 1)[1])
     pairs = np.array([count(settings, n)[1]["pairs of positions"] for n in LENGTHS], float)
     everything = np.array([sum(count(settings, n)[1].values()) for n in LENGTHS], float)
-    what = "one source and one target of S tokens each" if kind == BOTH else "one sequence of S tokens"
+    what = "source and target of S tokens" if kind == BOTH else "a sequence of S tokens"
     share = flops["pairs of positions"] / operations
     position = "past" if S > overtaking else "before"
     read = (
@@ -88,16 +87,13 @@ def page(settings):
         f"much as all else."
     )
     table = Table(
-        f"in numbers, float32, {what}",
+        f"{what}, float32",
         ("what", "how much"),
         [
-            ("parameters", f"{weights:,}"),
-            ("operations, forward", write_count(operations)),
-            ("operations, forward and back", write_count(training_flops(operations))),
-            ("memory of the weights", write_bytes(FLOAT32 * weights)),
-            ("memory to train: weights, gradients, Adam, states", write_bytes(FLOAT32 * sum(memory.values()))),
-            ("memory of the states alone", write_bytes(FLOAT32 * memory["states of one pass"])),
-            ("memory of the cache when generating", write_bytes(FLOAT32 * cache)),
+            ("operations forward", write_count(operations)),
+            ("operations to train", write_count(training_flops(operations))),
+            ("weights", write_bytes(FLOAT32 * weights)),
+            ("cache", write_bytes(FLOAT32 * cache)),
         ],
     )
     return Page(
@@ -130,7 +126,10 @@ def page(settings):
                 table,
                 columns=2,
             ),
-            Text("Bars show per cent. Only matrix products count as operations. All numbers come from formulas."),
+            Text(
+                "Bars show per cent. Only matrix products count as operations. Memory to train: the weights, their "
+                "gradients, Adam's m and v, and the states of one forward pass. The cache is what generating keeps."
+            ),
         ],
         f"{kind}, S = {S}, d = {d}, heads = {heads}, blocks = {settings['blocks']}, d_ff = {settings['d_ff']}, "
         f"N_vocab = {settings['N_vocab']}: {read}",
