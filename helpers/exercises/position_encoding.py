@@ -1,5 +1,7 @@
 """Exercises of notebook 03."""
 
+import math
+
 import numpy as np
 
 from helpers.exercises.core import Exercise, computes, expects
@@ -10,26 +12,26 @@ squared_length = Exercise(
     "predict",
     "The length of a position vector",
     judge=expects(
-        256,
+        384,
         mistakes=[
-            (512, "There are 512 components, but they come in pairs, and each pair adds 1."),
-            (16, "That is the length. The question asks for the dot product, its square."),
+            (768, "There are 768 components, but they come in pairs, and each pair adds 1."),
+            (math.sqrt(384), "That is the length. The question asks for the dot product, its square."),
             (1, "One pair gives sin² + cos² = 1. How many pairs are there?"),
-            (22.627416997969522, "That is √512, the factor for the tokens. Here, add up the pairs of one row of P."),
+            (math.sqrt(768), "That is √768, the factor for the tokens. Here, add up the pairs of one row of P."),
             (0, "Sines and cosines may be negative, but here each is multiplied by itself."),
-            (257, "The pairs are counted from 0 to 255: that makes 256."),
+            (385, "The pairs are counted from 0 to 383: that makes 384."),
         ],
         otherwise="P[i] · P[i] adds sin² + cos² for every pair of components.",
         tolerance=1e-6,
     ),
-    right="256 pairs, each adding sin² + cos² = 1: every position vector has the same length, 16.",
+    right="384 pairs, each adding sin² + cos² = 1: every position vector has the same length, about 19.6.",
     wrong=[
-        (512, "come in pairs"),
-        (16, "asks for the dot product"),
+        (768, "come in pairs"),
+        (math.sqrt(384), "asks for the dot product"),
         (1, "How many pairs"),
-        (512**0.5, "factor for the tokens"),
+        (math.sqrt(768), "factor for the tokens"),
         (0, "multiplied by itself"),
-        (257, "0 to 255"),
+        (385, "0 to 383"),
         (3, "for every pair"),
     ],
 )
