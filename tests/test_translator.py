@@ -97,7 +97,7 @@ def test_the_recorded_training_gets_better_and_ends_at_the_weights():
     assert len(training["losses"]) == card["settings"]["steps"]
     curve = training["validation"]
     assert curve["step"][0] == 0 and curve["step"][-1] == card["settings"]["steps"]
-    assert curve["loss"][0] > 6 > 0.05 > curve["loss"][-1]
+    assert curve["loss"][0] > 6 > 0.2 > curve["loss"][-1]
     assert curve["exact_match"][0] == 0 and curve["exact_match"][-1] > 0.98
     steps = list(training["snapshots"])
     assert steps == sorted(steps) and len(steps) == 2 + len(translator.SNAPSHOTS)
@@ -122,7 +122,7 @@ def test_some_hundred_steps_lead_where_the_recorded_training_went():
     run, recorded = translator.new_translator_run(VOCABULARY), translator.load_training()
     points = []
     for step in (0, 100, 300):
-        train(run, data, step, translator.learning_rate, VOCABULARY.pad)
+        train(run, data, step, translator.learning_rate, VOCABULARY.pad, smoothing=translator.SMOOTHING)
         points.append(translator.measure(run["parameters"], watched, VOCABULARY))
     assert points[0]["loss"] > 6 > 4 > points[1]["loss"] > 1 > points[2]["loss"]
     assert points[0]["accuracy"] < 0.05 < 0.3 < points[1]["accuracy"] < points[2]["accuracy"]

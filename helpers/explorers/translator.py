@@ -20,10 +20,11 @@ from helpers.layers.training import accuracy, cross_entropy, new_run, take, trai
 
 HEADS, NORM = 4, "post"
 SIZES = {"d": 64, "d_ff": 256, "blocks": 2, "norm": NORM}
-STEPS, WARM_UP, PEAK = 2_500, 150, 3e-3
+STEPS, WARM_UP, PEAK = 2_000, 150, 3e-3
+SMOOTHING = 0.1
 SEED = 0
 LONGEST = 22  # tokens that a translation may have, the end token among them
-SNAPSHOTS = (50, 100, 150, 200, 300, 500, 1_000)
+SNAPSHOTS = (50, 100, 200, 300, 500, 1_000)
 
 
 def learning_rate(step):
@@ -71,7 +72,7 @@ def make(folder=DATA, steps=STEPS, every=50):
     watched = take(data["validation"], slice(0, 250))
     run, curve, snapshots = new_translator_run(vocabulary), [], {}
     for step in range(0, steps + 1, every):
-        train(run, data["train"], step, learning_rate, vocabulary.pad)
+        train(run, data["train"], step, learning_rate, vocabulary.pad, smoothing=SMOOTHING)
         curve.append({"step": step} | measure(run["parameters"], watched, vocabulary))
         if step in SNAPSHOTS:
             snapshots[str(step)] = to_bytes(run["parameters"])
@@ -82,7 +83,8 @@ def make(folder=DATA, steps=STEPS, every=50):
     nest.save(folder / "translator_training.npz", {"losses": losses, "validation": curves, "snapshots": snapshots})
     rounded = nest.map_nest(lambda array: array.astype(np.float32), weights)
     found = {split: exact_match(rounded, data[split], vocabulary) for split in corpus.SPLITS if split != "train"}
-    settings = SIZES | {"heads": HEADS, "steps": steps, "seed": SEED, "parameters": nest.count(weights)}
+    settings = SIZES | {"heads": HEADS, "steps": steps, "smoothing": SMOOTHING, "seed": SEED}
+    settings["parameters"] = nest.count(weights)
     text = json.dumps({"settings": settings, "exact_match": found}, indent=2)
     (folder / "translator.json").write_text(text + "\n", encoding="utf-8")
 

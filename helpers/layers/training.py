@@ -164,17 +164,22 @@ def loss_and_gradients(parameters, batch, heads, pad, smoothing=0.0, spread="all
 def batches(data, size, seed=0, step=0):
     """Yield batches without end, every epoch in a new order; the same seed and step always give the same batch.
 
-    ``data`` is one large batch of all pairs, as `corpus.encode_batch` makes it.
+    ``data`` is one large batch of all pairs, as `corpus.encode_batch` makes it. Of
+    every eight batches' pairs those of like length come together, so that
+    little of a batch is padding. What does not fill a batch waits for another epoch.
 
     Raises ValueError when there are fewer than ``size`` pairs.
     """
     pairs = len(data.src)
     if not 1 <= size <= pairs:
         raise ValueError(f"batches: size is {size}; expected 1 to {pairs}, the number of pairs")
+    pools = np.arange(pairs) // (8 * size)  # (pairs,)
     while True:
-        epoch, first = divmod(step, pairs // size)
-        order = np.random.default_rng([seed, epoch]).permutation(pairs)  # (pairs,)
-        for place in range(first, pairs // size):
+        epoch, done = divmod(step, pairs // size)
+        rng = np.random.default_rng([seed, epoch])
+        order = rng.permutation(pairs)  # (pairs,)
+        order = order[np.lexsort((data.src_lengths[order], data.tgt_lengths[order], pools))]  # by pool, then length
+        for place in rng.permutation(pairs // size)[done:]:
             yield take(data, order[place * size : (place + 1) * size])
             step += 1
 
