@@ -41,7 +41,7 @@ def curves():
     training = load_training()
     measured = training["validation"]
     losses = training["losses"].reshape(len(measured["step"]) - 1, -1).mean(axis=1)  # (points - 1,)
-    loss = {"validation": measured["loss"], "training, 50 steps": np.append(np.nan, losses)}
+    loss = {"validation": measured["loss"], "training, smoothed": np.append(np.nan, losses)}
     shares = {"tokens": measured["accuracy"], "whole sentences": measured["exact_match"]}
     return measured["step"], loss, shares
 
@@ -206,7 +206,7 @@ def page(settings):
 
 CONTROLS = [
     Choice("sentence", [(corpus.join_words(row[0].split()), i) for i, row in enumerate(corpus.EXAMPLES)], 0),
-    Stepper("snapshot", 0, lambda settings: len(steps()) - 1, 4),
+    Stepper("snapshot", 0, lambda settings: len(steps()) - 1, 3),
     Choice("smoothing", [0.0, 0.1, 0.3], 0.0, label="label smoothing"),
     Choice("learning_rate", list(RATES), 0.01, label="learning rate"),
     Slider("layer", 0, SIZES["blocks"] - 1, 1),
@@ -240,7 +240,6 @@ def progress_page(run, until, seconds, sentence):
             f"Training loss up to step {step}, averaged over {SHOWN_EVERY} steps.",
             "step",
             "loss",
-            log_y=True,
         ),
     ]
     summary = f"step {step} of {until}" + (", right" if written == target else "")
