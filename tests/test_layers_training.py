@@ -265,25 +265,36 @@ def test_gradient_norms():
 # ---------------------------------------------------------------- batches and the loop
 
 
-def test_an_epoch_holds_every_pair_once_and_the_next_another_order():
+@pytest.mark.parametrize("by_length", [False, True])
+def test_an_epoch_holds_every_pair_once_and_the_next_another_order(by_length):
     data = small_data(np.random.default_rng(0))
     # the first source token tells the pairs apart
     data.src[:, 0] = np.arange(100, 140)
-    taken = [batch.src[:, 0].tolist() for batch in itertools.islice(batches(data, 8, seed=3), 10)]
+    taken = [batch.src[:, 0].tolist() for batch in itertools.islice(batches(data, 8, seed=3, by_length=by_length), 10)]
     first, second = sum(taken[:5], []), sum(taken[5:], [])
     assert sorted(first) == sorted(second) == list(range(100, 140))
     assert first != second
 
 
-def test_batches_go_on_from_a_step():
+@pytest.mark.parametrize("by_length", [False, True])
+def test_batches_go_on_from_a_step(by_length):
     data = small_data(np.random.default_rng(0))
-    whole = list(itertools.islice(batches(data, 7, seed=1), 12))
+    whole = list(itertools.islice(batches(data, 7, 1, 0, by_length), 12))
     for step in (0, 3, 5, 11):
-        agree(next(batches(data, 7, seed=1, step=step))._asdict(), whole[step]._asdict(), 0)
+        agree(next(batches(data, 7, 1, step, by_length))._asdict(), whole[step]._asdict(), 0)
     assert not np.array_equal(next(batches(data, 7, seed=2)).src, whole[0].src)
     for size in (0, 41):
         with pytest.raises(ValueError, match="expected 1 to 40"):
             next(batches(data, size))
+
+
+def test_pairs_of_like_length_leave_less_padding():
+    data = small_data(np.random.default_rng(0), pairs=200)
+    plain, sorted_ones = (
+        sum(batch.tgt_out.size for batch in itertools.islice(batches(data, 5, by_length=by_length), 40))
+        for by_length in (False, True)
+    )
+    assert data.tgt_lengths.sum() <= sorted_ones < 0.8 * plain
 
 
 def test_a_batch_is_cut_to_its_longest_rows():

@@ -122,7 +122,7 @@ def test_some_hundred_steps_lead_where_the_recorded_training_went():
     run, recorded = translator.new_translator_run(VOCABULARY), translator.load_training()
     points = []
     for step in (0, 100, 300):
-        train(run, data, step, translator.learning_rate, VOCABULARY.pad, smoothing=translator.SMOOTHING)
+        train(run, data, step, translator.learning_rate, VOCABULARY.pad, smoothing=translator.SMOOTHING, by_length=True)
         points.append(translator.measure(run["parameters"], watched, VOCABULARY))
     assert points[0]["loss"] > 6 > 4 > points[1]["loss"] > 1 > points[2]["loss"]
     assert points[0]["accuracy"] < 0.05 < 0.3 < points[1]["accuracy"] < points[2]["accuracy"]

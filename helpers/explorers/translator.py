@@ -72,7 +72,7 @@ def make(folder=DATA, steps=STEPS, every=50):
     watched = take(data["validation"], slice(0, 250))
     run, curve, snapshots = new_translator_run(vocabulary), [], {}
     for step in range(0, steps + 1, every):
-        train(run, data["train"], step, learning_rate, vocabulary.pad, smoothing=SMOOTHING)
+        train(run, data["train"], step, learning_rate, vocabulary.pad, smoothing=SMOOTHING, by_length=True)
         curve.append({"step": step} | measure(run["parameters"], watched, vocabulary))
         if step in SNAPSHOTS:
             snapshots[str(step)] = to_bytes(run["parameters"])

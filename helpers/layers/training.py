@@ -161,25 +161,28 @@ def loss_and_gradients(parameters, batch, heads, pad, smoothing=0.0, spread="all
     return ends, gradients
 
 
-def batches(data, size, seed=0, step=0):
+def batches(data, size, seed=0, step=0, by_length=False):
     """Yield batches without end, every epoch in a new order; the same seed and step always give the same batch.
 
-    ``data`` is one large batch of all pairs, as `corpus.encode_batch` makes it. Of
-    every eight batches' pairs those of like length come together, so that
-    little of a batch is padding. What does not fill a batch waits for another epoch.
+    ``data`` is one large batch of all pairs, as `corpus.encode_batch` makes it. With
+    ``by_length``, pairs of like length among those for eight batches come
+    together, so that little of a batch is padding. What does not fill a batch
+    waits for another epoch.
 
     Raises ValueError when there are fewer than ``size`` pairs.
     """
     pairs = len(data.src)
     if not 1 <= size <= pairs:
         raise ValueError(f"batches: size is {size}; expected 1 to {pairs}, the number of pairs")
-    pools = np.arange(pairs) // (8 * size)  # (pairs,)
     while True:
         epoch, done = divmod(step, pairs // size)
         rng = np.random.default_rng([seed, epoch])
-        order = rng.permutation(pairs)  # (pairs,)
-        order = order[np.lexsort((data.src_lengths[order], data.tgt_lengths[order], pools))]  # by pool, then length
-        for place in rng.permutation(pairs // size)[done:]:
+        order, places = rng.permutation(pairs), np.arange(pairs // size)
+        if by_length:
+            eight = np.arange(pairs) // (8 * size)  # (pairs,)
+            order = order[np.lexsort((data.src_lengths[order], data.tgt_lengths[order], eight))]
+            places = rng.permutation(places)
+        for place in places[done:]:
             yield take(data, order[place * size : (place + 1) * size])
             step += 1
 
@@ -207,7 +210,7 @@ def new_run(parameters, heads, norm="post", seed=0):
     return run | {"step": 0, "seed": seed, "losses": []}
 
 
-def train(run, data, until, learning_rate, pad, size=64, smoothing=0.0, rate=0.0, report=None):
+def train(run, data, until, learning_rate, pad, size=64, smoothing=0.0, rate=0.0, by_length=False, report=None):
     """Train until ``until`` steps are done; changes the run and returns it.
 
     ``data`` is one large batch of all pairs. ``learning_rate`` is a function of the step, counted from 1.
@@ -216,7 +219,7 @@ def train(run, data, until, learning_rate, pad, size=64, smoothing=0.0, rate=0.0
     nothing had happened.
     """
     parameters, heads, norm = run["parameters"], run["heads"], run["norm"]
-    source = batches(data, size, run["seed"], run["step"])
+    source = batches(data, size, run["seed"], run["step"], by_length)
     with waiting_interrupt() as interrupted:
         while run["step"] < until and not interrupted:
             batch, keep = next(source), None
