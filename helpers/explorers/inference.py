@@ -22,11 +22,8 @@ from helpers.layers.inference import (
     top_p,
 )
 
-HARD = (
-    "does a hungry child show the girl the small garden ?",
-    "I open the small window while the king gives the man the small key .",
-)
-SENTENCES = (*(english for english, _, _ in corpus.EXAMPLES), *HARD)
+LONG = "I open the small window while the king gives the man the small key ."  # longer than any in the training split
+SENTENCES = (*(english for english, _, _ in corpus.EXAMPLES), LONG)
 METHODS = ("greedy", "sampling", "beam search")
 SHOWN = 10  # bars
 ROUNDS, MOST_BEAMS = 6, 6  # of the tree
@@ -225,7 +222,7 @@ def last_step(settings):
 
 
 CONTROLS = [
-    Choice("sentence", [(sentence, i) for i, sentence in enumerate(SENTENCES)], SENTENCES.index(HARD[0])),
+    Choice("sentence", [(sentence, i) for i, sentence in enumerate(SENTENCES)], 0),
     TextBox("your sentence", ""),
     Choice("method", list(METHODS), "beam search"),
     Slider("temperature", 0.1, 2.0, 1.0, step=0.1),
