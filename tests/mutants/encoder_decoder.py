@@ -77,7 +77,9 @@ MUTANTS = [
     ),
     Mutant("gradient of C from the first block only", "dC = dC + dC_block", "dC = dC_block"),
     Mutant(
-        "√d forgotten in the backward", "embed_backward(E, ids, math.sqrt(E.shape[1]) * dX)", "embed_backward(E, ids, dX)"
+        "√d forgotten in the backward",
+        "embed_backward(E, ids, math.sqrt(E.shape[1]) * dX)",
+        "embed_backward(E, ids, dX)",
     ),
     Mutant("tied gradient without the output", "dE_output + dE_src + dE_tgt", "dE_src + dE_tgt"),
     Mutant("tied gradient without the source", "dE_output + dE_src + dE_tgt", "dE_output + dE_tgt"),
