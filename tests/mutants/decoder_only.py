@@ -3,7 +3,12 @@
 from tests.notebook_tools import Mutant
 
 MUTANTS = [
-    Mutant("GELU without the factor of the tanh's argument", "inner = math.sqrt(2 / math.pi) *", "inner ="),
+    Mutant(
+        "GELU without the factor of the tanh's argument",
+        "inner = math.sqrt(2 / math.pi) *",
+        "inner =",
+        "definition-gelu",
+    ),
     Mutant(
         "GELU with another cubic term", "(T + 0.044715 * T * T * T)", "(T + 0.44715 * T * T * T)", "definition-gelu"
     ),
@@ -30,7 +35,7 @@ MUTANTS = [
         "add_positions_backward(P, dX)",
     ),
     Mutant("shapes with an output of its own", '{"E": (N_vocab, d), ', '{"E": (N_vocab, d), "W_vocab": (d, N_vocab), '),
-    Mutant("shapes without W_O", 'for name in "QKVO"}\n', 'for name in "QKV"}\n', "definition-shapes"),
+    Mutant("shapes without W_O", '(d, d) for name in "QKVO"', '(d, d) for name in "QKV"'),
     Mutant("the next token from the last column, padding or not", "logits[rows, place - 1]", "logits[:, -1]"),
     Mutant("the least probable token", ".argmax(axis=-1)", ".argmin(axis=-1)"),
     Mutant("every row writes at the same place", "        place += 1\n", "        place += ended.any()\n"),
