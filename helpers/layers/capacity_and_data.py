@@ -37,7 +37,7 @@ def transformer_parameters(N_vocab, d, d_ff, blocks, norm="post", bias=True):
 
 
 def gpt2_parameters(N_vocab, positions, d, d_ff, blocks):
-    """The decoder-only model by part, with a learned table of positions; the output uses E again."""
+    """The decoder-only model by part. Positions are learned; the output uses E again."""
     return {
         "embedding": N_vocab * d,
         "positions": positions * d,
@@ -87,7 +87,7 @@ def gpt2_flops(N_vocab, d, d_ff, blocks, S):
 
 
 def training_flops(forward):
-    """Forward and back: each product asks for two more of its size, one gradient for each factor."""
+    """Forward and back: each product asks for two more of its size, one for each factor."""
     return 3 * forward
 
 
