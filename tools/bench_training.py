@@ -1,36 +1,28 @@
-"""Times a training step and the base model's forward, NumPy beside torch, and measures memory.
+"""Training step and base model in float32: median ms of NumPy and of torch, their ratio; NumPy's memory.
 
 A training step is forward, backward and Adam in float32, with the same number
 of threads on both sides. torch runs nn.Transformer, whose attention is the fused
 F.scaled_dot_product_attention, and its fused Adam.
 """
 
-import resource
-import subprocess
-import sys
-from pathlib import Path
+import tracemalloc
 
 import numpy as np
 import torch
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from helpers.corpus import Batch  # noqa: E402
-from helpers.layers.encoder_decoder import new_transformer, transformer  # noqa: E402
-from helpers.layers.nest import map_nest  # noqa: E402
-from helpers.layers.training import adam, loss_and_gradients, new_adam  # noqa: E402
-from helpers.reference import encoder_decoder as reference  # noqa: E402
-from helpers.reference.training import training_step  # noqa: E402
-from tools.bench_layers import medians  # noqa: E402
+from helpers.corpus import Batch
+from helpers.layers.encoder_decoder import new_transformer, transformer
+from helpers.layers.nest import map_nest, walk
+from helpers.layers.training import adam, loss_and_gradients, new_adam
+from helpers.reference import encoder_decoder as reference
+from helpers.reference.training import training_step
+from tools.bench_layers import medians
 
 SMALL = {"d": 64, "heads": 4, "blocks": 2, "batch": 64, "S": 14, "N_vocab": 620}
 MIDDLE = {"d": 128, "heads": 4, "blocks": 2, "batch": 32, "S": 20, "N_vocab": 620}
 LARGE = {"d": 512, "heads": 8, "blocks": 2, "batch": 16, "S": 32, "N_vocab": 620}
 BASE = {"d": 512, "heads": 8, "blocks": 6, "batch": 1, "S": 64, "N_vocab": 37_000}  # the paper's base model
 PAD = 0
-
-TITLE = "training step and base model, float32: median ms of NumPy and torch, ratio; memory of NumPy alone"
 
 
 def new_case(d, heads, blocks, batch, S, N_vocab):
@@ -42,15 +34,28 @@ def new_case(d, heads, blocks, batch, S, N_vocab):
 
 
 def numpy_step(parameters, batch, heads):
-    """A function that does one training step."""
-    memory, last = new_adam(parameters), []
+    """A function that does one training step and returns its gradients."""
+    memory = new_adam(parameters)
 
     def step():
         _, gradients = loss_and_gradients(parameters, batch, heads, PAD)
         adam(parameters, gradients, memory, 1e-3)
-        last[:] = [gradients]  # kept until the next are there, as `train` does: their memory is used again
+        return gradients
 
-    return step
+    return keeping_the_last(step)
+
+
+def keeping_the_last(function):
+    """The function, with its last result kept until the next is there, as `train` keeps gradients.
+
+    Their memory is then used again; otherwise it goes back to the system each time, and is fetched anew.
+    """
+    last = []
+
+    def call():
+        last[:] = [function()]
+
+    return call
 
 
 def torch_step(parameters, batch, heads):
@@ -62,7 +67,7 @@ def torch_step(parameters, batch, heads):
 
 def numpy_forward(parameters, batch, heads):
     """A function that does one forward pass."""
-    return lambda: transformer(parameters, batch.src, batch.tgt_in, heads)
+    return keeping_the_last(lambda: transformer(parameters, batch.src, batch.tgt_in, heads))
 
 
 def torch_forward(parameters, batch, heads):
@@ -86,25 +91,18 @@ def ratio_line(title, size, in_numpy, in_torch):
     return f"{title:16}{where:42}{numpy_ms:9.2f}{torch_ms:9.2f}   ratio {numpy_ms / torch_ms:.2f}"
 
 
-MEMORY = {"training, small": (SMALL, numpy_step, 3), "training, large": (LARGE, numpy_step, 3)}
-MEMORY |= {"forward, base": (BASE, numpy_forward, 1)}
-
-
-def memory_line(name):
-    """Peak memory of a process that does only this, and by how much it exceeds what the parameters take."""
-    size, make, times = MEMORY[name]
-    before = peak_megabytes()
+def memory_line(title, size, make, times=3):
+    """The most memory that our arrays take at a time, and how much of it are the parameters."""
+    tracemalloc.start()
     parameters, batch = new_case(**size)
+    tracemalloc.reset_peak()  # drawing the parameters in float64 is not what is to be measured
     run = make(parameters, batch, size["heads"])
     for _ in range(times):
         run()
-    return f"{name:16}peak {peak_megabytes():6.0f} MB, of which {before:.0f} MB before there were any parameters"
-
-
-def peak_megabytes():
-    """The most memory that this process has held so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    own = sum(array.nbytes for _, array in walk(parameters)) / 2**20
+    return f"{title:16}d {size['d']}: at most {peak:.0f} MB, {own:.1f} MB of it parameters"
 
 
 def lines():
@@ -112,11 +110,11 @@ def lines():
     for size in (SMALL, MIDDLE, LARGE):
         yield ratio_line("training step", size, numpy_step, torch_step)
     yield ratio_line("forward, base", BASE, numpy_forward, torch_forward)
-    for name in MEMORY:
-        done = subprocess.run([sys.executable, __file__, name], capture_output=True, text=True, check=True)
-        yield done.stdout.strip()
+    for size in (SMALL, MIDDLE, LARGE):
+        yield memory_line("training", size, numpy_step)
+    yield memory_line("forward, base", BASE, numpy_forward)
 
 
 if __name__ == "__main__":
-    for line in [memory_line(name) for name in sys.argv[1:]] or lines():
+    for line in lines():
         print(line)
