@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from helpers.checks.compare import difference, leaves
+from helpers.checks.nest import map_arrays
 
 __all__ = ["check", "check_gradients", "difference", "fails_with", "numeric_gradient", "shake"]
 
@@ -75,13 +76,13 @@ def fails_with(text):
 
 def shake(parameters, rng, size=0.1):
     """The same nest with normal noise of standard deviation ``size`` added, so that zeros and ones hide nothing."""
-    if isinstance(parameters, dict):
-        return {key: shake(value, rng, size) for key, value in parameters.items()}
-    if isinstance(parameters, (list, tuple)):
-        return [shake(value, rng, size) for value in parameters]
-    if parameters.dtype.kind != "f":
-        raise ValueError(f"shake: expected arrays of floats, got {parameters.dtype} of shape {parameters.shape}")
-    return parameters + (size * rng.standard_normal(parameters.shape)).astype(parameters.dtype)
+
+    def add_noise(array):
+        if array.dtype.kind != "f":
+            raise ValueError(f"shake: expected arrays of floats, got {array.dtype} of shape {array.shape}")
+        return array + (size * rng.standard_normal(array.shape)).astype(array.dtype)
+
+    return map_arrays(add_noise, parameters)
 
 
 def numeric_gradient(f, array, step=1e-6):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from helpers.layers.nest import map_nest
+from helpers.checks.nest import map_arrays
 
 
 class Counted(np.ndarray):
@@ -30,5 +30,5 @@ def multiplications(f, parameters):
     computed from one, are seen.
     """
     before = Counted.total
-    f(map_nest(lambda array: array.view(Counted), parameters))
+    f(map_arrays(lambda array: array.view(Counted), parameters))
     return Counted.total - before
