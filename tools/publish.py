@@ -30,7 +30,7 @@ NOTEBOOKS = [
      "`nn.LayerNorm`, `nn.TransformerEncoderLayer`"),
     ("08_encoder_decoder", "Encoder and decoder", "the decoder block, the whole model",
      "`nn.TransformerDecoderLayer`, `nn.Transformer`"),
-    ("09_decoder_only", "Decoder only", "GPT-2's forward pass", "a GPT-2 built from `nn` parts"),
+    ("09_decoder_only", "Decoder only", "GPT-2, forward and backward", "a GPT-2 built from `nn` parts"),
     ("10_inference", "Inference", "greedy choice, sampling, beam search, a KV cache",
      "the same, recomputed and cached"),
     ("11_training", "Training", "losses, the whole backward pass, SGD, Adam",
