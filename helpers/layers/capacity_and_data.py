@@ -65,11 +65,12 @@ def mlp_flops(d, d_ff, S):
 
 def transformer_flops(N_vocab, d, d_ff, blocks, S_src, S_tgt):
     """One forward pass of the encoder-decoder over one pair of sequences, by part."""
+    encoder, decoder, cross = (S_src, S_src), (S_tgt, S_tgt), (S_tgt, S_src)
     return {
         "embedding": 0,
-        "self-attention": blocks * (projection_flops(d, S_src, S_src) + projection_flops(d, S_tgt, S_tgt)),
-        "cross-attention": blocks * projection_flops(d, S_tgt, S_src),
-        "pairs of positions": blocks * sum(pair_flops(d, *S) for S in ((S_src, S_src), (S_tgt, S_tgt), (S_tgt, S_src))),
+        "self-attention": blocks * sum(projection_flops(d, *S) for S in (encoder, decoder)),
+        "cross-attention": blocks * projection_flops(d, *cross),
+        "pairs of positions": blocks * sum(pair_flops(d, *S) for S in (encoder, decoder, cross)),
         "MLP": blocks * mlp_flops(d, d_ff, S_src + S_tgt),
         "output": 2 * S_tgt * d * N_vocab,
     }
@@ -135,7 +136,7 @@ def gpt2_states(N_vocab, d, heads, d_ff, blocks, S):
         "attention": blocks * attention_states(d, S, S),
         "pairs of positions": blocks * pair_states(heads, S, S),
         "MLP": blocks * S * (2 * d_ff + d),  # T, U and F
-        "residual sums": blocks * 2 * S * d,  # Z and X_new; in post-norm the norms' Y takes their place
+        "residual sums": blocks * 2 * S * d,  # Z and X_new
         "layer norms": (2 * blocks + 1) * norm_states(d, S),
         "output": S * N_vocab,
     }
