@@ -9,8 +9,9 @@ from layer_tools import agree, as_float32, shaken
 
 from helpers.checkpoints.gpt2 import gpt2_folder, read_gpt2, read_tokenizer, write_gpt2
 from helpers.layers.decoder_only import complete, gpt2, new_gpt2
-from helpers.layers.nest import walk
+from helpers.layers.nest import count, walk
 from helpers.layers.vocabulary_and_shapes import decode, encode
+from tests.notebook_tools import NOTEBOOKS, load
 
 transformers = pytest.importorskip("transformers")
 
@@ -41,7 +42,7 @@ def quiet():
 def hugging_face(folder, dtype=torch.float64, **sizes):
     """A random GPT2LMHeadModel, saved into the folder; its biases and norms are moved away from 0 and 1."""
     torch.manual_seed(0)
-    config = transformers.GPT2Config(vocab_size=50, bos_token_id=49, eos_token_id=49, **sizes)
+    config = transformers.GPT2Config(**{"vocab_size": 50, "bos_token_id": 49, "eos_token_id": 49} | sizes)
     model = transformers.GPT2LMHeadModel(config).to(dtype).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -167,6 +168,7 @@ def test_tokenizer_equals_that_of_transformers(tmp_path, kind):
     trained = tokenizers.ByteLevelBPETokenizer()
     trained.train([str(DATA / "text.txt")], vocab_size=400, min_frequency=2)
     trained.save_model(str(tmp_path))
+    assert read_tokenizer(tmp_path)[1] == -1
     theirs = transformers.GPT2TokenizerFast(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
     if kind == "tokenizer.json":
         theirs.save_pretrained(tmp_path / "fast")
@@ -190,6 +192,24 @@ def test_other_tokenizers_are_refused(tmp_path):
     (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
     with pytest.raises(ValueError, match="expected the ids of the 256 bytes first"):
         read_tokenizer(tmp_path)
+
+
+def test_the_notebook_writes_with_the_model_of_the_folder(tmp_path, monkeypatch, capsys):
+    """The branch of the cell that a saved notebook does not show."""
+    tokenizers = pytest.importorskip("tokenizers")
+    hugging_face(tmp_path, vocab_size=257, n_embd=8, n_head=2, n_layer=1, n_positions=64)
+    tokenizer = tokenizers.ByteLevelBPETokenizer()
+    tokenizer.train_from_iterator([], vocab_size=257, special_tokens=[])
+    tokenizer.save_model(str(tmp_path))
+    monkeypatch.setenv("GPT2", str(tmp_path))
+    notebook = load(NOTEBOOKS[0].parent / "09_decoder_only.ipynb")
+    sources = {cell.id: cell.source for cell in notebook.code}
+    space = {}
+    for id in ("imports", "definition-gelu", "definition-gpt2", "definition-complete", "real"):
+        exec(sources[id], space)
+    printed = capsys.readouterr().out
+    assert f"{count(read_gpt2(tmp_path)[0]):,} parameters" in printed
+    assert len(printed.partition("Translation is hard because")[2].strip()) > 0
 
 
 def test_where_the_folder_is_looked_for(tmp_path, monkeypatch):

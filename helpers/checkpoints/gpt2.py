@@ -151,9 +151,10 @@ def write_gpt2(folder, parameters, heads, epsilon=1e-5):
 
 
 def read_tokenizer(folder):
-    """(tokenizer, end id) from tokenizer.json, or from vocab.json and merges.txt; the end id may be None.
+    """(tokenizer, end id) from tokenizer.json, or from vocab.json and merges.txt.
 
-    The tokenizer is one of notebook 01: ``encode`` and ``decode`` take it.
+    The tokenizer is one of notebook 01: ``encode`` and ``decode`` take it. The end
+    id is that of <|endoftext|>, or -1, which no token has.
 
     Raises FileNotFoundError when the files are missing, and ValueError when the
     ids are not the bytes followed by the merges in their order.
@@ -178,7 +179,7 @@ def read_tokenizer(folder):
     expected = list(range(len(BYTES), len(BYTES) + len(learned)))
     if vocab[: len(BYTES)] != BYTES or list(learned.values()) != expected:
         raise ValueError("tokenizer: expected the ids of the 256 bytes first, then one id for each merge in its order")
-    return {"vocab": vocab, "merges": learned, "specials": {}}, added.get(END)
+    return {"vocab": vocab, "merges": learned, "specials": {}}, added.get(END, -1)
 
 
 def byte_characters():

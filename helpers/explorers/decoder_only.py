@@ -7,7 +7,7 @@ import numpy as np
 from helpers import corpus
 from helpers.explorers import decoder_only_translator as shipped
 from helpers.explorers import translator
-from helpers.explorers.page import Bars, Heatmap, Page, Row, Table, Text, Tokens, write_number
+from helpers.explorers.page import Bars, Heatmap, Page, Row, Text, Tokens, write_number
 from helpers.explorers.shell import Choice, Explorer, Slider
 from helpers.layers.attention import causal_mask, softmax
 from helpers.layers.decoder_only import gpt2
@@ -126,7 +126,8 @@ def page(settings):
         f"{strongest}, «{words[strongest]}» (weight {write_number(A[row, strongest])}); its budget: "
         f"{budget(A[row], spans)}. Untrained: {budget(A_blank[row], spans)}."
     )
-    open_pairs = {name: [int((M[spans[name], columns] == 0).sum()) for columns in spans.values()] for name in spans}
+    open_to_target = int((M[spans["target"], spans["source"]] == 0).sum())
+    open_to_source = int((M[spans["source"], spans["target"]] == 0).sum())
     return Page(
         "One sequence, three spans",
         [
@@ -136,11 +137,13 @@ def page(settings):
             Row(
                 next_tokens("next token, trained", states, row, words, vocabulary),
                 next_tokens("next token, untrained", blank, row, words, vocabulary),
-                Table(
-                    "open pairs: rows read columns",
-                    ["rows", *spans],
-                    [(name, *counts) for name, counts in open_pairs.items()],
+                Bars(
+                    "budget of this row, trained",
+                    list(spans),
+                    [A[row, columns].sum() for columns in spans.values()],
+                    f"Shares of the weights of row {row}: {budget(A[row], spans)}.",
                     marked=[list(spans).index(span)],
+                    limit=1.0,
                 ),
                 columns=3,
             ),
@@ -151,8 +154,8 @@ def page(settings):
             ),
         ],
         f"instruction {lengths[1]}, source {lengths[2]}, target {S - start} with its start token: S = {S}; target rows "
-        f"read {open_pairs['target'][1]} of {(S - start) * lengths[2]} source pairs, source rows read "
-        f"{open_pairs['source'][2]} target pairs. {read}",
+        f"read {open_to_target} of {(S - start) * lengths[2]} source pairs, source rows read "
+        f"{open_to_source} target pairs. {read}",
         f"Causal mask and attention weights of {where} over instruction, source and target, trained and untrained; "
         f"below, target rows against source columns beside the cross-attention of an encoder-decoder.",
     )
