@@ -42,5 +42,5 @@ MUTANTS = [
         + UPDATE.replace("gradients", "total"),
     ),
     Mutant("learning rate of the step before", 'learning_rate(run["step"] + 1)', 'learning_rate(run["step"])'),
-    Mutant("goes on with the first batches", 'run["seed"], run["step"])\n    with', 'run["seed"])\n    with'),
+    Mutant("goes on with the first batches", 'run["seed"], run["step"], by_length)', 'run["seed"], 0, by_length)'),
 ]
