@@ -29,7 +29,7 @@ cache_size = Exercise(
     wrong=[
         (1280, "before the step"),
         (768, "factor of 2"),
-        (384, "K of one block"),
+        (384, "V is kept too"),
         (6144, "share the width"),
         (3840, "source positions too"),
         (2304, "part of cross-attention"),
