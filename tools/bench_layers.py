@@ -1,4 +1,4 @@
-"""Multi-head attention and the encoder block, NumPy beside torch.
+"""Attention, multi-head attention and the encoder block, NumPy beside torch.
 
 Forward and backward in float32, with the same number of threads. Each library
 runs in turns of its own, because the idle threads of the one slow the other
@@ -11,7 +11,9 @@ from statistics import median
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
+from helpers.layers.attention import attention, attention_backward
 from helpers.layers.multi_head_attention import multi_head_attention, multi_head_attention_backward
 from helpers.layers.nest import map_nest
 from helpers.layers.residual_and_mlp import encoder_block, encoder_block_backward, new_encoder_block
@@ -42,8 +44,18 @@ def cases(d, S, batch, heads):
     parameters = map_nest(lambda array: array.astype(np.float32), new_encoder_block(rng, d, 4 * d))
     X, dY = rng.standard_normal((2, batch, S, d), dtype=np.float32)
     X_torch, dY_torch = leaf(X), torch.from_numpy(dY)
+    Q, K, V, dH = rng.standard_normal((4, batch, heads, S, d // heads), dtype=np.float32)
+    tensors, dH_torch = [leaf(array) for array in (Q, K, V)], torch.from_numpy(dH)
     module = torch_attention.new_multi_head_attention(parameters["attention"], heads)
     layer = torch_block.new_encoder_block(parameters, heads)
+
+    def one_attention_in_numpy():
+        attention_backward(attention(Q, K, V), dH)
+
+    def one_attention_in_torch():
+        for tensor in tensors:
+            tensor.grad = None
+        F.scaled_dot_product_attention(*tensors).backward(dH_torch)
 
     def attention_in_numpy():
         states = multi_head_attention(parameters["attention"], X, X, heads)
@@ -62,6 +74,7 @@ def cases(d, S, batch, heads):
         X_torch.grad = None
         layer(X_torch).backward(dY_torch)
 
+    yield "attention", one_attention_in_numpy, one_attention_in_torch
     yield "multi-head attention", attention_in_numpy, attention_in_torch
     yield "encoder block", block_in_numpy, block_in_torch
 

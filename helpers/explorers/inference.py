@@ -162,7 +162,7 @@ def page(settings):
         )
         text += f"; {chosen}."
     else:
-        text += f". Of all continuations of {rows} prefixes {len(rounds[current])} are kept."
+        text += f". Of all continuations of {rows} prefix{'es' if rows > 1 else ''} {len(rounds[current])} are kept."
     ending = f"Translation: {result} It {how_it_ends}; log-probability {write_number(total)}."
 
     alt = f"The {SHOWN} likeliest tokens after {S} tokens; the longest bar is «{words[likeliest]}»."
