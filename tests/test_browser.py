@@ -91,7 +91,11 @@ def explorer_cells(path):
         if "explorer" in cell.metadata.get("tags", []):
             calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
             (call,) = (c for c in calls if ast.unparse(c.func).split(".")[-1] in ("explore", "show_every_panel"))
-            found.append((number, {k.arg: ast.literal_eval(k.value) for k in call.keywords}))
+            start = {}
+            for keyword in call.keywords:  # one without a name is a ** dictionary
+                value = ast.literal_eval(keyword.value)
+                start |= {keyword.arg: value} if keyword.arg else value
+            found.append((number, start))
     return found
 
 
@@ -134,6 +138,15 @@ def wait_for_page(notebook, picture, expected, what):
     place = next((i for i, (a, b) in enumerate(zip(shown, expected, strict=False)) if a != b), 0)
     around = slice(max(0, place - 100), place + 100)
     pytest.fail(f"after {what} the page shows …{shown[around]}… and not …{expected[around]}…")
+
+
+def wait_for_text(notebook, picture, expected):
+    """Wait until the live page says this to a person: markup in it would not be text."""
+    for _ in range(200):
+        if expected in picture.inner_text():
+            return
+        notebook.page.wait_for_timeout(50)
+    pytest.fail(f"the page does not say {expected!r}")
 
 
 def focusable(cell):
@@ -182,14 +195,26 @@ def test_every_control_moves_the_picture_by_keyboard(opened):
         topic = topic_of(path)
         wanted, settings = start, resolve(topic.CONTROLS, start)
         wait_for_page(notebook, picture, html.write(topic.page(settings)), "the start")
-        reachable = [e for e in focusable(cell) if e.evaluate("e => e.tagName !== 'BUTTON'")]
-        assert len(reachable) == len(topic.CONTROLS)
         changed = 0
-        for element, control in zip(reachable, topic.CONTROLS, strict=True):
+        for place, control in enumerate(topic.CONTROLS):
+            # asked for anew each time: a slider whose bounds have moved is another element
+            reachable = [e for e in focusable(cell) if e.evaluate("e => e.tagName !== 'BUTTON'")]
+            assert len(reachable) == len(topic.CONTROLS)
+            element = reachable[place]
             element.focus()
             before = settings
             wanted = {**wanted, control.name: move(notebook, element, control, settings)}
             settings = resolve(topic.CONTROLS, wanted)
+            try:
+                topic.page(settings)
+            except ValueError as refusal:
+                # typed text may be refused: a message says why, and the text can be changed back
+                wait_for_text(notebook, picture, str(refusal).splitlines()[0])
+                notebook.page.keyboard.press("Control+a")
+                notebook.page.keyboard.press("Backspace")
+                notebook.page.keyboard.type(before[control.name])
+                notebook.page.wait_for_timeout(1000)  # sliders that get their bounds back are drawn anew
+                wanted, settings = {**wanted, control.name: before[control.name]}, before
             wait_for_page(
                 notebook, picture, html.write(topic.page(settings)), f"{control.name}: {before} to {settings}"
             )
