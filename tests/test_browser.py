@@ -198,7 +198,8 @@ def test_every_control_moves_the_picture_by_keyboard(opened):
         changed = 0
         # text boxes last: a page may refuse what is typed
         for place, control in sorted(enumerate(topic.CONTROLS), key=lambda pair: isinstance(pair[1], TextBox)):
-            # asked for anew each time: a slider whose bounds have moved is another element
+            # a slider whose bounds have moved is drawn anew, a moment later, as another element
+            notebook.page.wait_for_timeout(1000)
             reachable = [e for e in focusable(cell) if e.evaluate("e => e.tagName !== 'BUTTON'")]
             assert len(reachable) == len(topic.CONTROLS)
             element = reachable[place]
