@@ -31,7 +31,7 @@ export PIP_ARGS
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.lab
-	$(BIN)/python -m jupyterlab --notebook-dir=notebooks $(ROOT) $(LAB_ARGS)
+	$(BIN)/python tools/start.py --notebook-dir=notebooks $(ROOT) $(LAB_ARGS)
 
 # one thread of linear algebra for each of the two workers: more would only get into each other's way
 test: $(VENV)/.test

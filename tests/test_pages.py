@@ -209,13 +209,37 @@ def test_read_out_is_announced_politely():
     assert ("aria-live", "polite") in Reader(html.write_panel(Text("x", "readout"), 800)).all("div")[0].items()
 
 
-def test_titles_of_cells_name_place_and_value_and_stop_at_32():
-    def titles(S):
-        heatmap = Heatmap("t", np.full((S, S), 0.25), "a", row_title="to", column_title="from", titles=True)
-        return Reader(html.write_panel(heatmap, 800)).texts
+def titles_of(values, **more):
+    heatmap = Heatmap("t", values, "a", row_title="to", column_title="from", titles=True, **more)
+    written = Reader(html.write_panel(heatmap, 800))
+    assert len(written.all("title")) == len(values)
+    return [text for text in written.texts if text.startswith("to ")]
 
-    assert "to 31, from 7: 0.25" in titles(32)
-    assert not any(text.startswith("to 3, from") for text in titles(33))
+
+def test_hover_text_of_a_row_holds_its_values_without_what_is_masked():
+    forbidden = np.array([[False, True], [False, False], [True, True]])
+    values = [[0.25, 0.5], [np.nan, 0.125], [0.0, 0.0]]
+    assert titles_of(values, mask=forbidden, column_labels=("cat", "<b>")) == [
+        "to 0\nfrom cat: 0.25",
+        "to 1\nfrom cat: NaN\nfrom <b>: 0.125",
+        "to 2\nall masked",
+    ]
+
+
+def test_rows_too_thin_to_point_at_have_no_hover_text():
+    narrow = Row(*(Heatmap("t", np.zeros((64, 64)), "a", titles=True) for _ in range(4)))
+    assert not Reader(html.write_panel(narrow, 800)).all("title")
+    wide = Row(Heatmap("t", np.zeros((64, 64)), "a", titles=True))
+    assert len(Reader(html.write_panel(wide, 800)).all("title")) == 64
+
+
+def test_hover_text_of_a_long_row_holds_the_largest_values():
+    values = np.zeros((1, 64))
+    values[0, 5:25] = -np.arange(1, 21)
+    values[0, 60] = np.nan
+    (text,) = titles_of(values, kind="signed")
+    largest = [*(f"from {c}: {4 - c}" for c in range(10, 25)), "from 60: NaN"]
+    assert text.splitlines() == ["to 0, the 16 largest of 64", *largest]
 
 
 @pytest.mark.parametrize("S, written", [(4, True), (8, True), (16, False), (64, False)])
@@ -419,6 +443,15 @@ def test_moving_one_control_computes_one_page(explorer):
     assert explorer.picture.value == html.write(sample_page(explorer.settings))
 
 
+def test_the_picture_is_sent_before_the_controls_that_follow(explorer):
+    sent = []
+    for name, trait in (("picture", "value"), ("row", "max")):
+        widget = explorer.picture if name == "picture" else explorer.widgets[name]
+        widget.observe(lambda change, name=name: sent.append(name), names=trait)
+    explorer.widgets["S"].value = 5
+    assert sent == ["picture", "row"]
+
+
 @given(st.lists(st.tuples(st.sampled_from(["S", "d", "heads", "row", "rate", "causal", "text"]), st.integers(0, 63))))
 def test_any_walk_over_the_controls_stays_consistent(moves):
     explorer = Explorer(lambda settings: Page("t", [Text(str(settings))], "s", "a"), CONTROLS, "sample")
@@ -453,10 +486,11 @@ def test_a_bug_in_a_page_is_shown_too():
     def broken(settings):
         return Page("t", [Text(f"{1 / settings['x']:.1f}")], "s", "a")
 
-    explorer = Explorer(broken, [Slider("x", 0, 3, 1)], "broken")
+    explorer = Explorer(broken, [Slider("x", 0, 3, 1), Slider("y", 0, lambda settings: settings["x"], 0)], "broken")
     explorer.build()
     explorer.widgets["x"].value = 0
     assert "ZeroDivisionError" in explorer.picture.value
+    assert explorer.widgets["y"].max == 0  # the controls are settled all the same
 
 
 def test_stepper_buttons_stop_at_the_ends():

@@ -8,15 +8,18 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from conftest import ROOT, new_environment, project_files, require_browser
+from jupyter_server.serverapp import ServerApp
+from jupyterlab.labapp import LabApp
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from tools import publish
+from tools import publish, start
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
@@ -151,7 +154,7 @@ def test_lab_installs_once(fake):
     assert calls[0] == "python3 -m venv .venv"
     assert calls[1].startswith(".venv/bin/python -m pip install --no-input")
     assert calls[1].endswith("-c constraints.txt -e .[lab]")
-    assert calls[2].startswith(".venv/bin/python -m jupyterlab --notebook-dir=notebooks")
+    assert calls[2].startswith(".venv/bin/python tools/start.py --notebook-dir=notebooks")
     assert calls[2].endswith("--no-browser")
 
     _, again = fake.make("lab", "LAB_ARGS=--no-browser")
@@ -179,7 +182,7 @@ def test_installs_again_after_a_change(fake, name):
     os.utime(fake.copy / name, (later, later))
     _, calls = fake.make("lab")
     assert " -m pip install " in calls[0]
-    assert "jupyterlab" in calls[1]
+    assert "tools/start.py" in calls[1]
 
 
 def test_without_constraints_in_an_environment_of_its_own(fake):
@@ -212,7 +215,33 @@ def test_environment_is_made_anew_when_its_python_is_gone(fake):
     fake.add_python("python3", fits=True)
     fake.make("lab")
     (fake.copy / ".venv" / "bin" / "python").unlink()
-    assert [call.split()[2] for call in fake.make("lab")[1]] == ["venv", "pip", "jupyterlab"]
+    assert [call.split()[2] for call in fake.make("lab")[1]] == ["venv", "pip", "--notebook-dir=notebooks"]
+
+
+def test_kernel_messages_reach_the_browser_at_once(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        start.ZMQChannelsWebsocketConnection, "connect", lambda self: calls.append("connected") or "answer"
+    )
+    handler = SimpleNamespace(set_nodelay=lambda on: calls.append(on))
+    connection = start.PromptConnection.__new__(start.PromptConnection)
+    monkeypatch.setattr(start.PromptConnection, "websocket_handler", handler)
+    assert connection.connect() == "answer"
+    assert calls == [True, "connected"]
+
+
+def test_jupyterlab_is_started_with_the_prompt_connection(monkeypatch):
+    started = []
+    monkeypatch.setattr(LabApp, "launch_instance", started.append)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if Path(place).resolve() != ROOT])
+    monkeypatch.setenv("JUPYTER_WIDGETS_ECHO", "1")  # what a person has chosen stays
+    start.main(["--no-browser"])
+    ((ours, *others),) = started
+    assert others == ["--no-browser"] and os.environ["JUPYTER_WIDGETS_ECHO"] == "1"
+    option, name = ours.split("=")
+    assert option == "--ServerApp.kernel_websocket_connection_class"
+    server = ServerApp(kernel_websocket_connection_class=name)
+    assert server.kernel_websocket_connection_class is start.PromptConnection
 
 
 def test_readme_names_targets_that_exist():

@@ -1,6 +1,7 @@
-"""Explorer in JupyterLab: milliseconds from key press to changed page, 8 heads, causal mask.
+"""Explorers in JupyterLab: milliseconds from key press to changed page, 8 heads, causal mask.
 
-Beside it the same maps drawn with interactive_output and matplotlib, measured in the same browser.
+Eight maps and nothing else, the same maps drawn with interactive_output and matplotlib, and the whole page of
+notebook 05, all in the same browser.
 """
 
 import itertools
@@ -47,17 +48,26 @@ def draw(S):
     plt.show()
 """
 OURS = "Explorer(page, [Slider('S', 1, 64, {S})], 'bench').show()"
+WHOLE = "from helpers.explorers import attention as topic; topic.explore(S={S}, heads=8)"
 THEIRS = """
 slider = ipywidgets.IntSlider(value={S}, min=1, max=64, description='S')
 display(ipywidgets.VBox([slider, ipywidgets.interactive_output(draw, {{'S': slider}})]))
 """
 
 
+# what is timed: its cell, the element that changes, whether that change brings a picture
+WAYS = {
+    "explorer": (OURS, ".widget-html-content", False),
+    "interactive_output with matplotlib": (THEIRS, ".jp-OutputArea-output", True),
+    "whole explorer of notebook 05": (WHOLE, ".widget-html-content", False),
+}
+
+
 def write_notebook(path):
-    """A notebook with both ways at both sizes."""
+    """A notebook with all ways at both sizes."""
     import nbformat
 
-    sources = [SETUP, *(way.format(S=S) for S in SIZES for way in (OURS, THEIRS))]
+    sources = [SETUP, *(way.format(S=S) for S in SIZES for way, *_ in WAYS.values())]
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(source.strip()) for source in sources],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
@@ -90,12 +100,11 @@ def lines():
         write_notebook(Path(folder) / "bench.ipynb")
         os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
         with Lab(folder, browser) as lab:
-            for number, S in enumerate(SIZES):
+            cell = 0
+            for S in SIZES:
                 times = {}
-                for name, cell, changing, image in (
-                    ("explorer", 1 + 2 * number, ".widget-html-content", False),
-                    ("interactive_output with matplotlib", 2 + 2 * number, ".jp-OutputArea-output", True),
-                ):
+                for name, (_, changing, image) in WAYS.items():
+                    cell += 1
                     notebook = lab.open("bench.ipynb")
                     notebook.run_all()
                     times |= medians({name: pressing(notebook, cell, changing, image)}, ROUNDS)

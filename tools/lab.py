@@ -41,8 +41,13 @@ SETTINGS = {
 # watched; a change counts when it holds an <img> that has been decoded, or no img at all.
 WATCH = """
 root => {
-  window.presses = [];
-  let started = null;
+  let started = null, shown = null;
+  window.nextPress = () => {
+    window.pressed = new Promise((done, failed) => {
+      shown = done;
+      setTimeout(() => failed(new Error("the key changed nothing")), 60_000);
+    });
+  };
   document.addEventListener("keydown", () => { started = performance.now(); }, true);
   const observer = new MutationObserver(async records => {
     if (started === null) return;
@@ -54,7 +59,7 @@ root => {
     started = null;
     await Promise.all(images.map(image => image.decode().catch(() => null)));
     // the frame is painted between its callback and the next task
-    requestAnimationFrame(() => setTimeout(() => window.presses.push(performance.now() - from)));
+    requestAnimationFrame(() => setTimeout(() => shown(performance.now() - from)));
   });
   observer.observe(root, {childList: true, subtree: true});
 }
@@ -160,10 +165,9 @@ class Notebook:
 
     def press(self, key):
         """Press a key and return the milliseconds until the changed picture was on the screen."""
-        before = self.page.evaluate("window.presses.length")
+        self.page.evaluate("window.nextPress()")
         self.page.keyboard.press(key)
-        self.page.wait_for_function("before => window.presses.length > before", arg=before)
-        return self.page.evaluate("window.presses[window.presses.length - 1]")
+        return self.page.evaluate("window.pressed")
 
     def close(self):
         self.page.evaluate("jupyterapp.shell.currentWidget.sessionContext.shutdown()")
@@ -195,8 +199,7 @@ def server(folder, own, theme):
     }
     command = [
         sys.executable,
-        "-m",
-        "jupyterlab",
+        str(Path(__file__).with_name("start.py")),
         "--no-browser",
         "--allow-root",
         "--LabApp.expose_app_in_browser=True",

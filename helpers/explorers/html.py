@@ -20,20 +20,20 @@ from helpers.explorers.layout import (
     LABEL,
     LINE,
     MUTED,
+    THINNEST_TITLED,
     TONES,
     WIDTH,
     MapLayout,
     Scale,
-    cell_titles,
     column_width,
     fit,
     numeric_columns,
+    row_titles,
     token_groups,
     visible,
     write_cell,
 )
 from helpers.explorers.page import (
-    MOST_CELLS_WITH_TITLES,
     Bars,
     Column,
     Curve,
@@ -123,17 +123,19 @@ def write_map(whole, width, scale):
 
 
 def write_titles(heatmap, layout):
-    """A transparent area with a hover text over every cell, if there are few enough."""
-    if max(heatmap.values.shape) > MOST_CELLS_WITH_TITLES:
+    """A transparent area with a hover text over every row, unless rows are too thin to point at.
+
+    One over every cell would make the browser slow.
+    """
+    width, height = layout.size[0], layout.cell[1]
+    if height < THINNEST_TITLED:
         return ""
-    width, height = layout.cell
-    cells = (
-        f'<path d="M{layout.left + c * width} {layout.top + r * height}h{width}v{height}h-{width}z">'
+    rows = (
+        f'<path d="M{layout.left} {layout.top + r * height}h{width}v{height}h-{width}z">'
         f"<title>{escape(text)}</title></path>"
-        for r, row in enumerate(cell_titles(heatmap))
-        for c, text in enumerate(row)
+        for r, text in enumerate(row_titles(heatmap))
     )
-    return f'<g fill="none" pointer-events="all">{"".join(cells)}</g>'
+    return f'<g fill="none" pointer-events="all">{"".join(rows)}</g>'
 
 
 def write_scale(scale):

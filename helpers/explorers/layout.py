@@ -43,6 +43,8 @@ GAP = 16  # between panels side by side
 BOX = 384  # largest side of a heat map
 LARGEST_CELL = 44
 NARROW = 130  # a heat map with less room has no labels
+MOST_IN_TITLE = 16  # values in the hover text of a row
+THINNEST_TITLED = 4  # height of a row that one can point at
 LABEL, BODY = 11, 13  # font sizes
 
 # --- text ----------------------------------------------------------------------
@@ -190,18 +192,18 @@ def cell_numbers(heatmap, cell):
     return None if heatmap.numbers == "auto" and widest > cell[0] - 2 else texts
 
 
-def cell_titles(heatmap):
-    """Hover text for every cell as rows of strings."""
+def row_titles(heatmap):
+    """Hover text for every row: its values that are not masked, only the largest where they are many."""
     titles = []
-    for r, row in enumerate(heatmap.row_labels):
-        masked = heatmap.mask[r]
-        titles.append(
-            [
-                f"{heatmap.row_title} {row}, {heatmap.column_title} {column}: "
-                + ("masked" if masked[c] else write_number(heatmap.values[r, c]))
-                for c, column in enumerate(heatmap.column_labels)
-            ]
-        )
+    for name, values, masked in zip(heatmap.row_labels, heatmap.values, heatmap.mask, strict=True):
+        (columns,) = np.nonzero(~masked)
+        head = f"{heatmap.row_title} {name}"
+        if len(columns) > MOST_IN_TITLE:
+            head += f", the {MOST_IN_TITLE} largest of {len(columns)}"
+            sizes = np.nan_to_num(np.abs(values[columns]), nan=np.inf)
+            columns = np.sort(columns[np.argsort(-sizes, kind="stable")[:MOST_IN_TITLE]])
+        lines = [f"{heatmap.column_title} {heatmap.column_labels[c]}: {write_number(values[c])}" for c in columns]
+        titles.append("\n".join([head, *(lines or ["all masked"])]))
     return titles
 
 

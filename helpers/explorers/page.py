@@ -14,7 +14,6 @@ import numpy as np
 KINDS = ("weights", "signed", "mask")
 TONES = ("plain", "readout", "warning", "code")
 BOX_TONES = ("plain", "parameter", "state", "marked")
-MOST_CELLS_WITH_TITLES = 32
 
 
 def need(condition, message):
@@ -81,8 +80,8 @@ class Heatmap:
     limits: (low, high) of the colours; without it 0 to the largest value, and
     for "signed" the same distance on both sides of 0.
     numbers: "auto" (written into the cells when they fit), True or False.
-    titles: True gives every cell a hover text with its row, column and value,
-    up to 32 rows and columns; use it for one map on a page.
+    titles: True gives every row a hover text with its values, if it is thick enough to point at; use it for one map
+    on a page.
     """
 
     title: str

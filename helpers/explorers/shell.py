@@ -173,11 +173,13 @@ class Explorer:
         self.wanted[name] = change["new"]
         try:
             settings = resolve(self.controls, self.wanted)
-            self.move_widgets(settings)
-            if settings != self.settings:
-                self.current = self.page(settings)
-                self.settings = settings
-            self.picture.value = html.write(self.current)
+            try:
+                if settings != self.settings:
+                    self.current = self.page(settings)
+                    self.settings = settings
+                self.picture.value = html.write(self.current)
+            finally:
+                self.move_widgets(settings)  # after the picture, which else would wait for sliders to be drawn anew
         except Exception as error:
             # an exception in a callback would vanish in the kernel's log, so it is shown instead
             reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
