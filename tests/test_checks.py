@@ -494,6 +494,11 @@ def unbiased_layer_norm_with_gamma_and_beta(seed):
     return normalised(X, 1) * gamma + beta, normalised(X) * gamma + beta, "variance over n = 8 divided by n - 1"
 
 
+def layer_norm_with_another_epsilon(seed):
+    X = rng_of(seed).standard_normal((6, 8)) * 3
+    return normalised(X, epsilon=0.1), normalised(X), "a LayerNorm whose epsilon is another"
+
+
 def shifted_by_one(seed):
     P = rng_of(seed).standard_normal((6, 4))
     return P[1:], P[:-1], "along axis 0 ours comes one place earlier than the reference"
@@ -594,6 +599,7 @@ PLANTED = {
     "fully masked row": fully_masked_row("A"),
     "output of a fully masked row": fully_masked_row("H"),
     "overflow": overflow,
+    "layer norm with another epsilon": layer_norm_with_another_epsilon,
     "float32": in_float32,
     "reference in float32": reference_in_float32,
     "float32 on the way": float32_on_the_way,

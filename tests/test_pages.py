@@ -286,7 +286,10 @@ def test_a_map_with_more_cells_than_pixels_is_thinned_and_says_so():
     assert note in Reader(html.write_panel(whole, 402)).text
 
 
-@pytest.mark.parametrize("low, high, log", [(0, 1, False), (-3.2, 7.7, False), (1e-4, 2e-4, False), (1, 1000, True)])
+@pytest.mark.parametrize(
+    "low, high, log",
+    [(0, 1, False), (-3.2, 7.7, False), (1e-4, 2e-4, False), (1, 1000, True), (6.1, 9, True), (1.1, 1.9, True)],
+)
 def test_ticks_are_inside_and_few(low, high, log):
     found = layout.ticks(low, high, log)
     assert 2 <= len(found) <= 12 and all(low - 1e-9 <= t <= high + 1e-9 for t in found)
@@ -555,6 +558,19 @@ def test_figures_need_alt_text_and_leave_pyplot_empty(capsys):
         figures.show(figure, " ")
     figures.show(figure, "empty axes")
     assert plt.get_fignums() == [] and capsys.readouterr().out == "empty axes\n"
+
+
+def test_figures_keep_their_style_in_what_is_drawn_later():
+    from matplotlib.text import Text
+
+    _, axes = figures.new(4, 2)
+    (line,) = axes.plot([1, 2], label="a")
+    axes.set(title="rising")
+    assert axes.get_title(loc="left") == "rising" and axes.get_title(loc="center") == ""
+    (title,) = (text for text in axes.findobj(Text) if text.get_text() == "rising")
+    assert title.get_weight() == "bold"
+    assert line.get_linewidth() == figures.STYLE["lines.linewidth"]
+    assert not axes.legend().get_frame_on()
 
 
 def test_explorers_load_no_torch():

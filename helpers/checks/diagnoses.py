@@ -169,9 +169,13 @@ def not_renormalised(ours, reference, limit):
             f"the mask came after the softmax without renormalising: rows sum to less than 1 (row {index_text(row)} "
             f"to {short(factors[row])}), and divided by their sums they equal the reference"
         )
+    if np.abs(reference.sum(axis=-1)).max() <= max(limit, FLOAT32) * np.abs(reference).max():
+        cause = "a LayerNorm whose epsilon is another, or stands outside the root, does this"  # its rows sum to 0
+    else:
+        cause = "a mask after the softmax without renormalising does this to the output"
     return (
         f"each row is the reference's times a factor of its own (row {index_text(row)}: {short(factors[row])}): the "
-        "rows are normalised differently; a mask after the softmax without renormalising does this to the output"
+        f"rows are normalised differently; {cause}"
     )
 
 

@@ -116,6 +116,71 @@ two_paths = Exercise(
 )
 
 
+def folded(gamma, beta, W_1, b_1):
+    """The right answer to 7.3."""
+    return gamma[:, None] * W_1, beta @ W_1 + b_1
+
+
+def without_beta(gamma, beta, W_1, b_1):
+    return gamma[:, None] * W_1, b_1.copy()
+
+
+def without_b_1(gamma, beta, W_1, b_1):
+    return gamma[:, None] * W_1, beta @ W_1
+
+
+def beta_scaled_as_well(gamma, beta, W_1, b_1):
+    W = gamma[:, None] * W_1  # (d, d_ff)
+    return W, beta @ W + b_1
+
+
+def gamma_left_out(gamma, beta, W_1, b_1):
+    return W_1.copy(), beta @ W_1 + b_1
+
+
+def gamma_undone(gamma, beta, W_1, b_1):
+    return W_1 / gamma[:, None], beta @ W_1 + b_1
+
+
+def bias_first(gamma, beta, W_1, b_1):
+    return folded(gamma, beta, W_1, b_1)[::-1]
+
+
+def draw_norm_and_map(rng):
+    d, d_ff = rng.permutation(np.arange(3, 8))[:2]
+    return *rng.standard_normal((2, d)), rng.standard_normal((d, d_ff)), rng.standard_normal(d_ff)
+
+
+folded_norm = Exercise(
+    "7.3",
+    "implement",
+    "A layer norm folded into the MLP",
+    judge=computes(
+        folded,
+        draw_norm_and_map,
+        mistakes=[
+            (without_beta, "W is right. But beta goes through W_1 as well, and b has to hold what comes out."),
+            (without_b_1, "W is right. b has lost b_1."),
+            (beta_scaled_as_well, "W is right. beta is added after gamma: send it through W_1, not through W."),
+            (gamma_left_out, "b is right. gamma is gone: W must do what gamma did to the normalised row."),
+            (gamma_undone, "b is right. Dividing takes gamma out; W has to take it over."),
+            (bias_first, "Both are right, in the other order: return W, then b."),
+        ],
+        what="(W, b)",
+    ),
+    right="gamma scales the rows of W_1, and beta @ W_1 joins b_1: what a norm learns, the next linear map can hold.",
+    wrong=[
+        (without_beta, "hold what comes out"),
+        (without_b_1, "has lost b_1"),
+        (beta_scaled_as_well, "not through W"),
+        (gamma_left_out, "gamma is gone"),
+        (gamma_undone, "has to take it over"),
+        (bias_first, "in the other order"),
+        (lambda gamma, beta, W_1, b_1: gamma * W_1, "raised ValueError"),
+    ],
+)
+
+
 def home_made_layer_norm(X, gamma, beta, epsilon):
     mean = X.mean(axis=-1, keepdims=True)  # (S, 1)
     std = X.std(axis=-1, keepdims=True, ddof=1)  # (S, 1)
@@ -123,7 +188,7 @@ def home_made_layer_norm(X, gamma, beta, epsilon):
 
 
 def mended_layer_norm(X, gamma, beta, epsilon):
-    """The right answer to 7.3."""
+    """The right answer to 7.4."""
     return gamma * (X - X.mean(axis=-1, keepdims=True)) / np.sqrt(X.var(axis=-1, keepdims=True) + epsilon) + beta
 
 
@@ -159,7 +224,7 @@ def draw_rows(rng):
 
 
 home_made = Exercise(
-    "7.3",
+    "7.4",
     "repair",
     "A home-made layer norm",
     judge=computes(

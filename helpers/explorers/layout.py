@@ -243,7 +243,9 @@ def ticks(low, high, log=False, most=6):
         powers = np.arange(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         every = max(1, math.ceil(len(powers) / most))
         parts = (1, 2, 5) if len(powers) <= 3 else (1,)  # a short axis gets 2 and 5 times the powers too
-        return [m * 10.0**p for p in powers[::every] for m in parts if low * 0.999 <= m * 10.0**p <= high * 1.001]
+        found = [m * 10.0**p for p in powers[::every] for m in parts if low * 0.999 <= m * 10.0**p <= high * 1.001]
+        if len(found) >= 2:
+            return found  # else the axis is so short that even steps serve
     rough = (high - low) / (most - 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)

@@ -4,6 +4,7 @@ import base64
 import io
 import sys
 import warnings
+from functools import cache, wraps
 
 import numpy as np
 
@@ -33,6 +34,24 @@ STYLE = {
 COLOURS = tuple(colour for colour, _ in SERIES)
 
 
+@cache
+def styled_axes():
+    """Axes that keep to STYLE whatever is drawn on them later: matplotlib reads its settings again at each call."""
+    import matplotlib
+    from matplotlib.axes import Axes
+
+    def styled(method):
+        @wraps(method)
+        def call(self, *arguments, **options):
+            with matplotlib.rc_context(STYLE):
+                return method(self, *arguments, **options)
+
+        return call
+
+    late = ("set_title", "legend", "plot", "text", "annotate")
+    return type("StyledAxes", (Axes,), {name: styled(getattr(Axes, name)) for name in late})
+
+
 def new(width=8.0, height=3.6, rows=1, columns=1, **subplots):
     """(figure, axes) in the course's style, ``width`` x ``height`` inches at 100 pixels an inch.
 
@@ -47,7 +66,7 @@ def new(width=8.0, height=3.6, rows=1, columns=1, **subplots):
     with matplotlib.rc_context({**STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
         figure = Figure(figsize=(width, height), dpi=100, layout="constrained")
         FigureCanvasAgg(figure)
-        return figure, figure.subplots(rows, columns, **subplots)
+        return figure, figure.subplots(rows, columns, **subplots, subplot_kw={"axes_class": styled_axes()})
 
 
 def png(figure):

@@ -102,7 +102,7 @@ def draw_keep(rng, shape, rate):
 
 
 def dropout(X, keep, rate):
-    """Zero where ``keep`` is False; the rest grows by 1 / (1 - rate), so that the mean stays.
+    """Zero where ``keep`` is False; the rest times 1 / (1 - rate), so that the mean stays.
 
     A linear map with nothing but a diagonal: its backward is dropout of the
     gradient with the same ``keep``.

@@ -100,7 +100,7 @@ def train_bpe(text, merges, specials=()):
     repeats = Counter(pieces(text))
     words = [byte_ids(piece, specials) for piece in repeats]
     times = list(repeats.values())
-    counts, holders = Counter(), defaultdict(set)  # of each pair: how often, and in which words
+    counts, holders = Counter(), defaultdict(set)  # of each pair: how often, and words that hold or held it
 
     def add(word, sign):
         for pair in pairwise(words[word]):
@@ -231,7 +231,8 @@ def train_words(text, size, unknown="<unk>"):
 def encode_words(tokenizer, text):
     """Ids of the words of a str; a word outside the vocabulary gets the unknown id."""
     ids = {word: i for i, word in enumerate(tokenizer["vocab"])}
-    return [ids.get(word, 0) for word in text.split()]
+    (unknown,) = tokenizer["specials"].values()
+    return [ids.get(word, unknown) for word in text.split()]
 
 
 def decode_words(tokenizer, ids):
