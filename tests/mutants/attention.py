@@ -3,7 +3,11 @@
 from tests.notebook_tools import Mutant
 
 MUTANTS = [
-    Mutant("softmax over the wrong axis", "weights.sum(axis=-1, keepdims=True)", "weights.sum(axis=-2, keepdims=True)"),
+    Mutant(
+        "softmax over the wrong axis",
+        'np.einsum("...k->...", weights)[..., None]',
+        "weights.sum(axis=-2, keepdims=True)",
+    ),
     Mutant("no maximum subtracted", "weights = scores - top", "weights = scores.copy()"),
     Mutant(
         "maximum of the whole array, not of the row",

@@ -36,6 +36,6 @@ MUTANTS = [
     Mutant("negative ids are taken from the end", "if not 0 <= i < len(vocab)", "if not i < len(vocab)"),
     Mutant("the limit excludes its own length", "if len(ids) > limit:", "if len(ids) >= limit:"),
     Mutant("no limit at all", "if len(ids) > limit:", "if len(ids) > 10 * limit:"),
-    Mutant("an unknown word is taken for the most frequent one", "ids.get(word, 0)", "ids.get(word, 1)"),
+    Mutant("an unknown word is taken for the most frequent one", "ids.get(word, unknown)", "ids.get(word, 1)"),
     Mutant("rare words instead of frequent ones", "(-counts[word], word)", "(counts[word], word)"),
 ]
