@@ -67,6 +67,17 @@ root => {
 """
 
 
+# For each row with a hover text: whether the pointer meets it in the middle of the row.
+HOVERED = """
+root => [...root.querySelectorAll("path > title")].map(title => {
+  title.parentElement.scrollIntoView({block: "center"});
+  const row = title.parentElement.getBoundingClientRect();
+  const met = document.elementFromPoint(row.x + row.width / 2, row.y + row.height / 2);
+  return met === title.parentElement && title.textContent.includes("\\n");
+})
+"""
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory, browser_path):
     """JupyterLab over a copy of the notebooks and a notebook of samples."""
@@ -263,6 +274,15 @@ def test_text_is_readable_in_both_themes(opened, tmp_path):
             pictures.append(notebook.page.screenshot(path=file))
     assert pictures[0] != pictures[-1]
     notebook.set_theme(THEMES[0])
+
+
+@pytest.mark.parametrize("opened", [SAMPLE], indirect=True)
+def test_the_pointer_finds_the_hover_texts(opened):
+    notebook, _ = opened
+    cell = notebook.cell(2)
+    cell.wait_for_selector(".widget-html-content")
+    found = cell.evaluate(HOVERED)
+    assert len(found) == 4 and all(found), found
 
 
 def rgb(colour):
