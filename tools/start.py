@@ -16,7 +16,7 @@ class PromptConnection(ZMQChannelsWebsocketConnection):
     """Sends the kernel's messages to the browser without waiting for the browser to confirm the one before.
 
     A kernel answers a moved slider with several short messages. Left to itself TCP holds back all after the first
-    until the browser has confirmed it, and the browser takes its time: 40 ms on Linux, up to 200 ms elsewhere.
+    until the browser has confirmed it, for which the browser's system may take its time: 40 ms on Linux.
     """
 
     def connect(self):
