@@ -455,6 +455,16 @@ def test_the_picture_is_sent_before_the_controls_that_follow(explorer):
     assert sent == ["picture", "row"]
 
 
+def test_a_slider_gets_higher_bounds_before_a_higher_value(explorer, monkeypatch):
+    row = explorer.widgets["row"]
+    explorer.widgets["S"].value = 2
+    sent = []
+    monkeypatch.setattr(type(row), "send_state", lambda self, key=None: self is row and sent.append(set(key)))
+    explorer.widgets["S"].value = 16
+    assert (row.max, row.value) == (15, 3)
+    assert [keys for keys in sent if keys] == [{"max"}, {"value"}]
+
+
 @given(st.lists(st.tuples(st.sampled_from(["S", "d", "heads", "row", "rate", "causal", "text"]), st.integers(0, 63))))
 def test_any_walk_over_the_controls_stays_consistent(moves):
     explorer = Explorer(lambda settings: Page("t", [Text(str(settings))], "s", "a"), CONTROLS, "sample")

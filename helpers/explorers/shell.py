@@ -195,10 +195,12 @@ class Explorer:
         earlier = {}
         for control in self.controls:
             widget, value = self.widgets[control.name], settings[control.name]
-            with widget.hold_sync():
-                if isinstance(control, Slider):
+            if isinstance(control, Slider):
+                # a message of their own: the browser may take a value before the bounds beside it, and cut it off
+                with widget.hold_sync():
                     set_bounds(widget, *control.bounds(earlier))
-                elif isinstance(control, Choice) and list(widget.options) != control.pairs(earlier):
+            with widget.hold_sync():
+                if isinstance(control, Choice) and list(widget.options) != control.pairs(earlier):
                     widget.options = control.pairs(earlier)
                 if widget.value != value:
                     widget.value = value
